@@ -251,16 +251,23 @@ def rollback(
     help=_COMMON
     | {
         "from": _FROM,
-        "accept": "what is there besides the files, and what operators decided, is known from now on",
-    }
+        "accept": "write what is there besides the files into sql/accepted.toml; keeps nothing else",
+        "reason": "with --accept: why it stays",
+        "until": "with --accept: last day of it, as 2027-01-31",
+        "finding": "with --accept: only this one, as verify prints it; repeatable",
+    },
+    iterable=["finding"],
 )
 def baseline(
     _: Context,
+    finding: list[str],
     config: str = "audit",
     server: str | None = None,
     database: str = "",
     from_: str = "",
     accept: bool = False,
+    reason: str = "",
+    until: str = "",
 ) -> None:
     """Keep what is there as known: the files another tool has run, and what surrounds the installation."""
     from redial.cli.history import baseline as run
@@ -271,6 +278,9 @@ def baseline(
         database=database or None,
         from_folder=from_ or None,
         accept=accept,
+        reason=reason,
+        until=until,
+        finding=finding,
     )
 
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
+from datetime import date
 from typing import Any
 
+from redial.cli.accepted import accepted, append, day, entry_text, to_accept
 from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command
-from redial.cli.installing import Allowed, install, reviewed
+from redial.cli.installing import Allowed, install, reviewed, revision
 from redial.cli.plan import SHORT, shown
 from redial.cli.server import open_server
 from redial.config import Config
 from redial.deploy import connect_odbc, survey
-from redial.deploy.apply import looking
-from redial.deploy.baseline import acceptable, keep_baseline
+from redial.deploy.accepting import accept as accepting
+from redial.deploy.apply import exclusive, looking, recorded
+from redial.deploy.baseline import forget_accepted, keep_baseline, old_keys
 from redial.deploy.history import (
     Attempt,
     Deployment,
     NoWayBack,
+    Story,
     attempts,
     content_of,
     deployments,
@@ -26,7 +31,7 @@ from redial.deploy.history import (
 )
 from redial.deploy.mending import repair_history
 from redial.deploy.plan import BLOCKED, CHANGES, NOTHING
-from redial.deploy.verify import look_over
+from redial.deploy.verify import Look, home_of, look_over
 
 
 @command
@@ -104,12 +109,19 @@ def rollback(
     replace what was changed by hand.
     """
     model = load_named(config)
-    allowed = Allowed(overwrite, wait_seconds=wait_seconds)
+    allowed = Allowed(overwrite, wait_seconds=wait_seconds, accepted=accepted())
     with open_server(server, database, must_be_named=True, labelled=False) as target:
         connect = connect_odbc(target.odbc)
         with looking(connect, model, wait_seconds) as connection:
             chosen, files = _way_back(connection, model, to)
-            seen = survey(model, connection, files, overwrite=overwrite, wait_seconds=wait_seconds)
+            seen = survey(
+                model,
+                connection,
+                files,
+                overwrite=overwrite,
+                wait_seconds=wait_seconds,
+                accepted=allowed.accepted,
+            )
         print(f"back to deployment {chosen.number} of {chosen.when:%Y-%m-%d %H:%M:%S}")
         print(shown(seen.plan), end="")
         if seen.plan.status in (NOTHING, BLOCKED):
@@ -137,35 +149,84 @@ def baseline(
     database: str | None = None,
     from_folder: str | None = None,
     accept: bool = False,
+    reason: str = "",
+    until: str = "",
+    finding: Iterable[str] = (),
 ) -> int:
     """Keep what is there: the files of what another tool has installed, and what surrounds it.
 
-    accept: what is there besides the files, and what operators have switched off or denied, is known
-    from then on; verify says so each time. 2 when there is something to accept and ``accept`` is not said.
+    accept: write what is there besides, with the reason, into sql/accepted.toml instead: all but what
+    surrounds it, or only what ``finding`` names. until: last day of it. 2 when something is not accepted.
     """
     model = load_named(config)
-    files = reviewed(config, model, from_folder)
-    with open_server(server, database, must_be_named=True) as target:
-        with looking(connect_odbc(target.odbc), model) as connection:
-            done = deployments(connection, model.schema_name)
-            content = content_of(files, model.schema_name)
-            if not done or done[-1].content != content:
-                there = f"files {done[-1].content[:SHORT]}" if done else "no deployment"
-                raise UserError(
-                    f"baseline of {config}",
-                    f"{target.label} holds {there}, and these are {content[:SHORT]}",
-                    "redial plan says what differs; --from names the folder it was installed from",
-                )
-            looks = look_over(model, connection, files)
-            found = [one for each in looks for one in acceptable(each)]
-            keep_baseline(connection, model, files, looks, accept)
-        print(f"kept: the files of deployment {done[-1].number}, and what is around it now")
-        for difference in found:
-            print(f"{'accepted' if accept else 'not accepted'}: {difference}")
-        if found and not accept:
-            print("Next: undo these; or the same command with --accept")
-            return CHANGES
+    files, stays = reviewed(config, model, from_folder), accepted()
+    last = _asked(accept, reason, until, finding)
+    with (
+        open_server(server, database, must_be_named=True) as target,
+        looking(connect_odbc(target.odbc), model) as connection,
+        exclusive(connection, model),
+    ):
+        number = _number(connection, model, files, target.label)
+        looks = accepting(look_over(model, connection, files), config, stays)
+        told = Story("baseline", content_of(files, model.schema_name), revision())
+        if not accept:
+            with recorded(connection, model, told):
+                keep_baseline(connection, model, files, looks)
+            print(f"kept: the files of deployment {number}, and what is around it now")
+            return _left(config, looks)
+        chosen = to_accept(looks, finding)
+        where = append([entry_text(config, *each, reason, last) for each in chosen])
+        for _, difference in chosen:
+            print(f"accepted in {where}: {difference}")
+        looks = accepting(look_over(model, connection, files), config, accepted())
+        if old_keys(looks) != home_of(looks).known:
+            with recorded(connection, model, told):
+                forget_accepted(connection, model, files, looks)
+            print("taken out of the database: what an earlier version has accepted there")
+        return _left(config, looks)
+
+
+def _asked(accept: bool, reason: str, until: str, finding: Iterable[str]) -> date | None:
+    """The last day of what is accepted. Raises UserError for options that do not fit."""
+    if accept and not reason.strip():
+        raise UserError(
+            "baseline --accept",
+            "--reason is missing: what is accepted lies in sql/accepted.toml with the reason",
+            "the same command with --reason 'why it stays', and --until 2027-01-31 where it is to end",
+        )
+    for name, said in (("reason", reason), ("until", until), ("finding", list(finding))):
+        if said and not accept:
+            raise UserError(f"baseline --{name}", "goes with --accept only", "add --accept")
+    return day(until, "--until") if until else None
+
+
+def _number(connection: Any, config: Config, files: dict[str, str], label: str) -> int:
+    """Of the last deployment. Raises UserError when it was of other files."""
+    done = deployments(connection, config.schema_name)
+    content = content_of(files, config.schema_name)
+    if not done or done[-1].content != content:
+        there = f"files {done[-1].content[:SHORT]}" if done else "no deployment"
+        raise UserError(
+            f"baseline of {config.name}",
+            f"{label} holds {there}, and these are {content[:SHORT]}",
+            "redial plan says what differs; --from names the folder it was installed from",
+        )
+    return done[-1].number
+
+
+def _left(config: str, looks: list[Look]) -> int:
+    """Say what could be accepted and is not; the exit status."""
+    left = [(one, each) for one, each in to_accept(looks, ())]
+    for _, each in left:
+        print(f"not accepted: {each}")
+    if not left:
         return NOTHING
+    print(
+        "Next: undo these; or redial baseline --accept --reason '...' writes this into sql/accepted.toml:"
+    )
+    for one, each in left:
+        print(f"\n{entry_text(config, one, each)}", end="")
+    return CHANGES
 
 
 @command
@@ -179,11 +240,11 @@ def repair(
 ) -> None:
     """Put the history right: attempts cut off, kept files that cannot be read, a row that is lost."""
     model = load_named(config)
-    files = reviewed(config, model, from_folder)
+    files, stays = reviewed(config, model, from_folder), accepted()
     with (
         open_server(server, database, must_be_named=True, labelled=False) as target,
         looking(connect_odbc(target.odbc), model, wait_seconds) as connection,
     ):
-        done = repair_history(connection, model, files, wait_seconds)
+        done = repair_history(connection, model, files, wait_seconds, revision(), stays)
     for line in done or ["the history is in order: nothing to repair"]:
         print(line)

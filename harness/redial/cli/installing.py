@@ -13,6 +13,7 @@ from redial.cli.adopting import adopted
 from redial.cli.errors import UserError
 from redial.config import Config
 from redial.deploy import Connect, Plan, Survey, apply
+from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
 from redial.deploy.apply import installation, telling
 from redial.deploy.finishing import finish, losing, undo, undoing
 from redial.deploy.history import Story, content_of
@@ -35,6 +36,8 @@ class Allowed:
     losses: Mapping[str, int] = field(default_factory=dict)
     """Tables that may be dropped, with the rows they have."""
     wait_seconds: int | None = None
+    accepted: Accepted = NOTHING_ACCEPTED
+    """Differences that stay."""
 
 
 def reviewed(
@@ -86,7 +89,8 @@ def install(
         undo(connection, config, seen.looks, _say)
 
     def then(connection: Any) -> None:
-        looks.extend(finish(connection, config, files, seen.looks, allowed.losses, _say))
+        found = finish(connection, config, files, seen.looks, allowed.losses, _say)
+        looks.extend(accept(found, config.name, allowed.accepted))
 
     report = apply(
         config,
@@ -119,10 +123,10 @@ def tables_are_there(looks: Iterable[Look], losses: Mapping[str, int]) -> None:
 def story(what: str, plan: Plan, files: dict[str, str]) -> Story:
     """What is written down of an attempt."""
     changes = "\n".join(f"{action.do} {action.what} [{action.why}]" for action in plan.actions)
-    return Story(what, content_of(files, plan.schema), _revision(), changes or None)
+    return Story(what, content_of(files, plan.schema), revision(), changes or None)
 
 
-def _revision() -> str | None:
+def revision() -> str | None:
     """The source's revision: what the environment says, else git of the project folder."""
     if said := os.environ.get(REVISION):
         return said[:100]

@@ -189,7 +189,7 @@ def _send(
         with (
             exclusive(connection, config, wait_ms),
             naming(connection, config),
-            _recorded(connection, config, story, whole) as record,
+            recorded(connection, config, story, whole) as record,
             naming(connection, config),
         ):
             if opening is not None:
@@ -247,10 +247,13 @@ def naming(connection: Any, config: Config) -> Iterator[None]:
 
 
 @contextmanager
-def _recorded(
-    connection: Any, config: Config, story: Story | None, whole: Mapping[str, str] | None
+def recorded(
+    connection: Any, config: Config, story: Story | None, whole: Mapping[str, str] | None = None
 ) -> Iterator[Record | None]:
-    """Write down an attempt before its first change, and how it ended; keep its files."""
+    """Write down an attempt before its first change, and how it ended; keep its files.
+
+    The caller holds the lock of deployments (``exclusive``).
+    """
     if story is None:
         yield None
         return

@@ -23,6 +23,8 @@ from redial.version import VERSION
 ATTEMPTS, TEXTS, DEPLOYMENTS = "DeploymentAttempt", "DeploymentText", "DeploymentHistory"
 AT_WORK, DONE, BROKEN, ABANDONED = "running", "finished", "failed", "abandoned"
 """Outcomes; abandoned: whoever ran it was cut off before it could say more."""
+SENDING = "N'deploy', N'rollback'"
+"""What of attempts sends files; as a list of constants."""
 KEPT_ATTEMPTS, KEPT_TEXTS = 200, 10
 NO_TABLE, NO_COLUMN = 208, 207
 """What is asked for is not there (sys.messages)."""
@@ -35,7 +37,7 @@ class Story:
     """What an attempt says of itself."""
 
     what: str
-    """deploy or rollback."""
+    """deploy, rollback, uninstall, repair or baseline."""
     after: str
     """Content hash of the files."""
     revision: str | None = None
@@ -186,7 +188,8 @@ def kept_files(connection: Any, schema: str, last: str) -> dict[str, dict[str, s
             connection,
             f"SELECT t.ContentHash, t.Files FROM {_own(schema, TEXTS)} AS t WHERE t.ContentHash = ? "
             f"OR t.ContentHash IN (SELECT a.HashAfter FROM {attempt} AS a WHERE a.AttemptId > "
-            f"ISNULL((SELECT MAX(f.AttemptId) FROM {attempt} AS f WHERE f.Outcome = N'{DONE}'), 0));",
+            f"ISNULL((SELECT MAX(f.AttemptId) FROM {attempt} AS f WHERE f.Outcome = N'{DONE}' "
+            f"AND f.What IN ({SENDING})), 0));",
             (last,),
         )
     except DeployError as error:
@@ -262,16 +265,13 @@ def files_of(connection: Any, schema: str, number: int | None) -> tuple[Deployme
     return chosen, _unpacked(rows[0][0])
 
 
-def abandon(connection: Any, schema: str) -> int:
-    """Say of attempts that still run that they do not; how many. The caller holds the lock of deployments."""
+def at_work(connection: Any, schema: str) -> int:
+    """How many attempts have said no end. The caller holds the lock of deployments: they were cut off."""
     if ATTEMPTS not in _tables(connection, schema):
         return 0
-    own = _own(schema, ATTEMPTS)
     rows = _query(
         connection,
-        f"SET NOCOUNT ON; DECLARE @cut TABLE (AttemptId int NOT NULL); UPDATE {own} SET Outcome = "
-        f"N'{ABANDONED}' OUTPUT inserted.AttemptId INTO @cut WHERE Outcome = N'{AT_WORK}'; "
-        "SELECT COUNT(*) FROM @cut;",
+        f"SELECT COUNT(*) FROM {_own(schema, ATTEMPTS)} AS a WHERE a.Outcome = N'{AT_WORK}';",
     )
     return int(rows[0][0])
 

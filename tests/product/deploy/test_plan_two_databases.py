@@ -99,7 +99,7 @@ def test_what_surrounds_it_is_compared_and_a_baseline_keeps_it(connect, database
     assert "CONTROL to joe of DATABASE has come since the last deployment" in found
     with closing(connect()) as connection:
         connection.autocommit = True
-        keep_baseline(connection, CONFIG, render(CONFIG), look(CONFIG, connect), False)
+        keep_baseline(connection, CONFIG, render(CONFIG), look(CONFIG, connect))
     assert verify(CONFIG, connect) == []
 
 

@@ -60,7 +60,8 @@ class Difference:
 
     def key(self, place: int) -> str:
         """The same text for the same difference in the same database. place: of the database."""
-        said = json.dumps([place, *self.thing, self.how, self.what, self.found])
+        right = self.how == EXCESS and self.thing.kind == "permission"
+        said = json.dumps([place, *self.thing, self.how, self.what, "" if right else self.found])
         return hashlib.sha256(said.encode()).hexdigest()
 
     def _since(self) -> str:
@@ -107,7 +108,7 @@ def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
     return differences + [
         Difference(thing, RENAMED, wanted=lost)
         if is_renamed(thing, found)
-        else Difference(thing, EXCESS, found=found[thing].get("text", ""))
+        else Difference(thing, EXCESS, found=_in_excess(found[thing]))
         for thing in sorted(extra)
         if not any(thing.belongs_to(owner) for owner in extra)
     ]
@@ -135,6 +136,12 @@ def _of(thing: Thing, wanted: Properties, found: Properties | None) -> list[Diff
         for what, value in wanted.items()
         if what in found and found[what] != value and not (what == "text" and not value)
     ]
+
+
+def _in_excess(own: Properties) -> str:
+    """What else is to be known of it: a module's text, and of a right that it is no plain grant."""
+    state = own.get("state", "grant")
+    return own.get("text", "") or ("" if state == "grant" else state)
 
 
 def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:

@@ -82,6 +82,8 @@ class Found:
     database: str
     version: str
     """The server's @@VERSION."""
+    server: str
+    """Its name."""
     known: str = ""
     """What the last deployment kept of its surroundings, as text; empty: nothing."""
     seconds: int | None = None
@@ -129,6 +131,7 @@ def found(
         reader.catalog,
         database["name"],
         database["version"],
+        database["server"] or "",
         next((row["Known"] or "" for row in rows["DeploymentText"]), ""),
         next((row["seconds"] for row in rows["DeploymentAttempt"]), None),
         sets[len(CONTENTS) : len(CONTENTS) + len(further)],

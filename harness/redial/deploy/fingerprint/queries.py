@@ -63,7 +63,8 @@ CONTENTS = {
     "DeploymentText": "SELECT x.Known, x.KeptUtc FROM {0} AS x WITH (NOLOCK) WHERE x.ContentHash = "
     "(SELECT TOP (1) h.ContentHash FROM {1} AS h WITH (NOLOCK) ORDER BY h.DeploymentId DESC);",
     "DeploymentAttempt": "SELECT TOP (1) DATEDIFF(second, x.StartedUtc, x.EndedUtc) AS seconds "
-    "FROM {0} AS x WITH (NOLOCK) WHERE x.Outcome = N'finished' ORDER BY x.AttemptId DESC;",
+    "FROM {0} AS x WITH (NOLOCK) WHERE x.Outcome = N'finished' "
+    "AND x.What IN (N'deploy', N'rollback') ORDER BY x.AttemptId DESC;",
 }
 """The rows that are part of an installation: choices, gate, which files came last, what has run, what
 cannot carry a mark, what the last deployment found around it, how long it took. By table, the question."""
