@@ -82,7 +82,7 @@ def _deployed(one: Deployment) -> str:
 
 def _tried(one: Attempt) -> str:
     took = f" in {(one.ended - one.started).total_seconds():.1f} s" if one.ended else ""
-    change = f"{one.before[:SHORT] or 'nothing'} -> {one.after[:SHORT]}"
+    change = f"{one.before[:SHORT] or 'nothing'} -> {one.after[:SHORT] or 'nothing'}"
     source = f", source {one.revision}" if one.revision else ""
     where = f" from {one.host}" if one.host else ""
     why = f": {one.message}" if one.message else ""

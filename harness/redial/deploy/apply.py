@@ -10,9 +10,10 @@ from typing import Any
 
 from redial.config import Config
 from redial.deploy.errors import DeployError, server_message
-from redial.deploy.history import Record, Story
+from redial.deploy.history import REMOVING, Record, Story
 from redial.deploy.live import live
 from redial.deploy.port import Connect
+from redial.odbc import NOT_ALLOWED
 from redial.render import render
 from redial.render.modules import CONTENTS, HEADER, PART, WHOLE, Place, places_in
 from redial.render.quoting import literal, quote_name
@@ -138,19 +139,23 @@ def uninstall(
     *,
     purge_rows: int = 0,
     wait_seconds: int | None = None,
+    story: Story | None = None,
 ) -> DeployReport:
     """Drain the conversations, then drop what this configuration made; tables stay.
 
     With ``purge_data`` the tables, roles, schema and module user go too, and with them at most
     ``purge_rows`` rows, which are counted before anything is touched. wait_seconds: how long to wait
-    for dialogs and transactions that are in the way, 60 by default. Raises DeployError: 50140 when
-    conversations do not end, 50142 where there is nothing of it, 50143 when there are more rows.
+    for dialogs and transactions that are in the way, 60 by default. story: what is written down of it,
+    as long as its table is there. Raises DeployError: 50140 when conversations do not end, 50142 where
+    there is nothing of it, 50143 when there are more rows.
     """
     files = render(config)
     names = removal_files(files, purge_data)
     parts = [*counting(files, purge_data), *((name, files[name]) for name in names)]
     said = {"redial.purge_rows": purge_rows}
-    report = _send(config, connect, parts, progress, wait_seconds, said, tolerated=NOT_HERE)
+    report = _send(
+        config, connect, parts, progress, wait_seconds, said, story=story, tolerated=NOT_HERE
+    )
     if not report.files:
         raise report.elsewhere[0]
     return report
@@ -258,7 +263,12 @@ def recorded(
         yield None
         return
     record = Record(connection, config.schema_name, story, whole)
-    record.begin()
+    try:
+        record.begin()
+    except DeployError as error:
+        if story.what != REMOVING or error.number != NOT_ALLOWED:
+            raise
+        # who may not write it down may not remove either: the first file says which right is missing
     try:
         yield record
     except DeployError as error:

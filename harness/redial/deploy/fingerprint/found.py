@@ -70,7 +70,7 @@ class CannotSee(Exception):
     def __init__(self, user: str, database: str, what: str, grant: str) -> None:
         super().__init__(
             f"user {user!r} may not see {what} in database {database!r}, so nothing can be said. "
-            f"Next: GRANT {grant} TO {quote_name(user)};"
+            f"Next: a member of db_owner can: GRANT {grant} TO {quote_name(user)};"
         )
 
 
