@@ -218,6 +218,7 @@ def history(
     help=_COMMON
     | {
         "to": "number in redial history; by default the last deployment of other files",
+        "from": "folder of rendered files or of another checkout; or a commit, tag or branch of git",
         "yes": "do it; without it only the plan is shown",
         "wait_seconds": _WAIT,
         "overwrite": _OVERWRITE,
@@ -229,11 +230,12 @@ def rollback(
     server: str | None = None,
     database: str = "",
     to: int = 0,
+    from_: str | None = None,
     yes: bool = False,
     wait_seconds: int = 60,
     overwrite: bool = False,
 ) -> None:
-    """Plan the way back to an earlier deployment; with --yes, go it. Exits as plan does."""
+    """Plan the way back to an earlier deployment, folder or commit; with --yes, go it. Exits as plan."""
     from redial.cli.history import rollback as run
 
     run(
@@ -241,6 +243,7 @@ def rollback(
         server=server,
         database=database or None,
         to=to or None,
+        from_source=from_,
         yes=yes,
         wait_seconds=wait_seconds,
         overwrite=overwrite,

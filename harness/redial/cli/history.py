@@ -12,6 +12,7 @@ from redial.cli.accepted import accepted, append, day, entry_text, to_accept
 from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command
 from redial.cli.installing import Allowed, install, reviewed, revision
+from redial.cli.older import Older, older
 from redial.cli.plan import SHORT, shown
 from redial.cli.server import open_server
 from redial.config import Config
@@ -20,6 +21,7 @@ from redial.deploy.accepting import accept as accepting
 from redial.deploy.apply import exclusive, looking, recorded
 from redial.deploy.baseline import forget_accepted, keep_baseline, old_keys
 from redial.deploy.history import (
+    DONE,
     Attempt,
     Deployment,
     NoWayBack,
@@ -92,6 +94,13 @@ def _tried(one: Attempt) -> str:
     )
 
 
+BACK = (
+    "what goes back: the texts of procedures, functions and views, their rights, the choices. What stays: "
+    "tables, their columns and their rows"
+)
+"""Said before a way back and behind it."""
+
+
 @command
 def rollback(
     config: str,
@@ -99,46 +108,61 @@ def rollback(
     server: str | None = None,
     database: str | None = None,
     to: int | None = None,
+    from_source: str | None = None,
     yes: bool = False,
     wait_seconds: int | None = None,
     overwrite: bool = False,
 ) -> int:
     """Plan the way back to an earlier deployment, and with ``yes`` go it. Exits as plan does.
 
-    to: its number in ``redial history``; by default the last whose files were others. overwrite:
-    replace what was changed by hand.
+    to: its number in ``redial history``; by default the last whose files were others. from_source: a
+    folder or a commit whose files are taken instead. overwrite: replace what was changed by hand.
     """
     model = load_named(config)
     allowed = Allowed(overwrite, wait_seconds=wait_seconds, accepted=accepted())
+    if to is not None and from_source is not None:
+        raise UserError(f"--to {to} --from {from_source}", "are two ways", "say one of them")
+    goal = older(config, model, from_source) if from_source is not None else None
     with open_server(server, database, must_be_named=True, labelled=False) as target:
         connect = connect_odbc(target.odbc)
         with looking(connect, model, wait_seconds) as connection:
-            chosen, files = _way_back(connection, model, to)
+            goal = goal or _way_back(connection, model, to)
             seen = survey(
-                model,
+                goal.config,
                 connection,
-                files,
+                goal.files,
                 overwrite=overwrite,
                 wait_seconds=wait_seconds,
                 accepted=allowed.accepted,
             )
-        print(f"back to deployment {chosen.number} of {chosen.when:%Y-%m-%d %H:%M:%S}")
+        print(f"back to {goal.what}\n{BACK}")
         print(shown(seen.plan), end="")
         if seen.plan.status in (NOTHING, BLOCKED):
             return seen.plan.status
         if not yes:
             print("Next: the same command with --yes")
             return CHANGES
-        return install(model, connect, files, seen, "rollback", allowed)
+        status = install(goal.config, connect, goal.files, seen, "rollback", allowed, goal.revision)
+        print(f"gone back to {goal.what}\n{BACK}")
+        return status
 
 
-def _way_back(connection: Any, config: Config, to: int | None) -> tuple[Deployment, dict[str, str]]:
+def _way_back(connection: Any, config: Config, to: int | None) -> Older:
     """An earlier deployment and its files. Raises UserError."""
     try:
-        return files_of(connection, config.schema_name, to)
+        chosen, files = files_of(connection, config.schema_name, to)
     except NoWayBack as error:
         said, _, after = str(error).partition(" Next: ")
         raise UserError(f"rollback of {config.name}", said.rstrip("."), after) from error
+    made = [
+        one.revision
+        for one in attempts(connection, config.schema_name)
+        if one.after == chosen.content
+        and one.outcome == DONE
+        and one.what in ("deploy", "rollback")
+    ]
+    what = f"deployment {chosen.number} of {chosen.when:%Y-%m-%d %H:%M:%S}"
+    return Older(config, files, what, made[-1] if made else None)
 
 
 @command

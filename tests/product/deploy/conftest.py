@@ -111,7 +111,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "project"
     for part in ("configs", "generated"):
         shutil.copytree(GENERATED.parent / part, root / "sql" / part)
-    for module in ("installing", "adopting", "configs", "accepted"):
+    for module in ("installing", "adopting", "configs", "accepted", "older"):
         monkeypatch.setattr(f"redial.cli.{module}.project", lambda: Project(root))
     return root
 
