@@ -11,6 +11,8 @@ import pytest
 
 from redial.cli.deploy import deploy, drift, plan, verify
 from redial.cli.history import baseline, repair, rollback
+from redial.deploy.fingerprint import Difference, Thing
+from redial.deploy.fingerprint.compare import CHANGED, EXCESS
 
 from .conftest import another_revision, run, status_of
 
@@ -224,6 +226,19 @@ def test_what_is_missing_or_of_ours_cannot_be_accepted(granted, project, capsys)
     assert status_of(plan, server=granted.server) == CHANGES
 
 
+def test_what_the_next_deployment_drops_all_the_same_cannot_be_accepted(site, project, capsys):
+    run(
+        site.server,
+        "CREATE INDEX IX_Landing_Conversation ON audit.Landing (ConversationId, MessageSequence);",
+    )
+    said = "index IX_Landing_Conversation of Landing is there, and no file of this configuration makes it"
+    written(project, ENTRY | {"finding": said})
+    assert status_of(verify, server=site.server) == 1
+    assert "sql/accepted.toml:3: this cannot be accepted" in capsys.readouterr().out
+    assert status_of(baseline, server=site.server) == 0
+    assert "not accepted" not in capsys.readouterr().out
+
+
 # --- bad input -------------------------------------------------------------------------------------------
 
 BAD = {
@@ -373,16 +388,17 @@ def test_options_of_a_baseline_that_do_not_fit_are_named(granted, project, capsy
 # --- what an earlier version has accepted in the database ------------------------------------------------
 
 
-def accepted_in_the_database(server: str) -> None:
-    """As ``redial baseline --accept`` of an earlier version has written it for the grant."""
-    from redial.deploy.fingerprint import Difference, Thing
-    from redial.deploy.fingerprint.compare import EXCESS
+JOE = Difference(Thing("permission", "SELECT to joe", "OBJECT Landing"), EXCESS)
+READERS = Difference(Thing("queue", "TargetQueue"), CHANGED, "activation", "on", "off")
 
-    key = Difference(Thing("permission", "SELECT to joe", "OBJECT Landing"), EXCESS).key(0)
+
+def accepted_in_the_database(server: str, *differences: Difference) -> None:
+    """As ``redial baseline --accept`` of an earlier version has written it."""
+    keys = ", ".join(f'"{one.key(0)}"' for one in differences or [JOE])
     run(
         server,
-        "UPDATE audit.DeploymentText SET Known = REPLACE(Known, N'\"accepted\": []', "
-        f'N\'"accepted": ["{key}"]\');',
+        """UPDATE audit.DeploymentText SET Known = REPLACE(Known, N'"accepted": []', """
+        f"""N'"accepted": [{keys}]');""",
     )
 
 
@@ -413,6 +429,18 @@ def test_what_an_earlier_version_has_accepted_stays_accepted_and_can_be_moved(
     # 3. so without the entry it is a finding
     (project / "sql" / "accepted.toml").unlink()
     assert status_of(verify, server=granted.server) == 1
+
+
+def test_one_of_two_is_moved_and_the_other_stays_accepted(granted, project, capsys):
+    run(granted.server, "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    accepted_in_the_database(granted.server, JOE, READERS)
+    options = {"server": granted.server, "accept": True, "reason": "reports", "finding": [GRANT]}
+    assert status_of(baseline, **options) == CHANGES
+    capsys.readouterr()
+    assert status_of(verify, server=granted.server) == 0
+    said = capsys.readouterr().out
+    assert f"accepted: {GRANT}. sql/accepted.toml:4" in said
+    assert "queue TargetQueue: activation is off, not on. An earlier version has written so" in said
 
 
 def test_what_the_database_accepts_and_is_gone_is_stale_until_a_baseline(granted, project, capsys):

@@ -15,6 +15,7 @@ from redial.cli.uninstalling import uninstall
 from redial.config import load
 from redial.deploy import apply, connect_odbc
 from redial.deploy import history as kept
+from redial.deploy.verify import look
 from redial.paths import CONFIGS, GENERATED
 from redial.render import read
 
@@ -234,6 +235,13 @@ def test_what_a_cut_off_deployment_made_is_no_handwork_though_a_baseline_came_af
     assert status_of(baseline, server=installed) == NOTHING
     assert status_of(deploy, server=installed) == NOTHING
     assert "/* later */" not in text_of_logerror(installed)
+
+
+def test_how_long_a_deployment_takes_is_said_by_deployments_only(installed):
+    run(installed, "UPDATE audit.DeploymentAttempt SET EndedUtc = DATEADD(second, 77, StartedUtc);")
+    assert status_of(baseline, server=installed) == NOTHING
+    [one] = look(AUDIT, connect_odbc(installed))
+    assert one.seconds == 77
 
 
 def test_who_may_not_read_the_history_is_told_which_right_and_who_can_give_it(installed, capsys):
