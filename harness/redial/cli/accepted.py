@@ -42,7 +42,7 @@ def accepted() -> Accepted:
         return Accepted((), today())
     name = path.relative_to(here.root).as_posix()
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(name, f"is not TOML: {error}", NEXT) from error
@@ -155,13 +155,17 @@ def entry_text(
 
 
 def append(entries: list[str]) -> str:
-    """Add entries to the file; its name."""
+    """Add entries to the file, where there are any; its name."""
     here = project()
     path = here.accepted
-    text = path.read_text("utf-8") if path.exists() else HEAD
-    between = "" if text.endswith("\n") else "\n"
-    path.write_text(text + between + "".join(f"\n{entry}" for entry in entries), "utf-8")
-    return path.relative_to(here.root).as_posix()
+    name = path.relative_to(here.root).as_posix()
+    if not entries:
+        return name
+    text = path.read_text("utf-8") if path.exists() else ""
+    before = "" if text.endswith("\n") else "\n" if text else HEAD
+    with path.open("a", encoding="utf-8", newline="\n") as file:
+        file.write(before + "".join(f"\n{entry}" for entry in entries))
+    return name
 
 
 def _quoted(text: str) -> str:

@@ -258,12 +258,12 @@ def rollback(
         "reason": "with --accept: why it stays",
         "until": "with --accept: last day of it, as 2027-01-31",
         "finding": "with --accept: only this one, as verify prints it; repeatable",
+        "wait_seconds": _WAIT,
     },
     iterable=["finding"],
 )
 def baseline(
     _: Context,
-    finding: list[str],
     config: str = "audit",
     server: str | None = None,
     database: str = "",
@@ -271,6 +271,8 @@ def baseline(
     accept: bool = False,
     reason: str = "",
     until: str = "",
+    finding: list[str] | None = None,
+    wait_seconds: int = 60,
 ) -> None:
     """Keep what is there as known: the files another tool has run, and what surrounds the installation."""
     from redial.cli.history import baseline as run
@@ -283,7 +285,8 @@ def baseline(
         accept=accept,
         reason=reason,
         until=until,
-        finding=finding,
+        finding=finding or (),
+        wait_seconds=wait_seconds,
     )
 
 

@@ -135,6 +135,12 @@ def rollback(
                 wait_seconds=wait_seconds,
                 accepted=allowed.accepted,
             )
+        if not any(one.installed or one.unseen for one in seen.looks):
+            raise UserError(
+                f"rollback of {config}",
+                f"nothing of it is in {' and '.join(seen.plan.databases)}",
+                "name the database it is in; redial deploy --from installs the files of a folder",
+            )
         print(f"back to {goal.what}\n{BACK}")
         print(shown(seen.plan), end="")
         if seen.plan.status in (NOTHING, BLOCKED):
@@ -176,11 +182,13 @@ def baseline(
     reason: str = "",
     until: str = "",
     finding: Iterable[str] = (),
+    wait_seconds: int = 60,
 ) -> int:
     """Keep what is there: the files of what another tool has installed, and what surrounds it.
 
     accept: write what is there besides, with the reason, into sql/accepted.toml instead: all but what
-    surrounds it, or only what ``finding`` names. until: last day of it. 2 when something is not accepted.
+    surrounds it, or only what ``finding`` names. until: last day of it. wait_seconds: for a deployment that
+    runs. 2 when something is not accepted.
     """
     model = load_named(config)
     files, stays = reviewed(config, model, from_folder), accepted()
@@ -188,7 +196,7 @@ def baseline(
     with (
         open_server(server, database, must_be_named=True) as target,
         looking(connect_odbc(target.odbc), model) as connection,
-        exclusive(connection, model),
+        exclusive(connection, model, wait_seconds * 1000),
     ):
         number = _number(connection, model, files, target.label)
         looks = accepting(look_over(model, connection, files), config, stays)
@@ -202,6 +210,8 @@ def baseline(
         where = append([entry_text(config, *each, reason, last) for each in chosen])
         for _, difference in chosen:
             print(f"accepted in {where}: {difference}")
+        if not chosen:
+            print("nothing more to accept: no file was written")
         looks = accepting(look_over(model, connection, files), config, accepted())
         if old_keys(looks) != home_of(looks).known:
             with recorded(connection, model, told):

@@ -88,7 +88,7 @@ def _of_project(
     try:
         files = adopted(name, files, root)
     except UserError as error:
-        there = error.what.removeprefix(f"{root}/")
+        there = Path(error.what).relative_to(root).as_posix()
         raise UserError(f"{what}: {there}", error.why, AS_IT_WAS) from error
     return Older(config, files, words, source)
 

@@ -14,7 +14,7 @@ from redial.cli.history import baseline, repair, rollback
 from redial.deploy.fingerprint import Difference, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS
 
-from .conftest import another_revision, run, status_of
+from .conftest import another_revision, logged_in_as, run, status_of
 
 pytestmark = pytest.mark.driver
 ERROR, CHANGES, BLOCKED = 1, 2, 3
@@ -358,11 +358,42 @@ def test_a_baseline_prints_the_entry_and_writes_it_with_a_reason(granted, projec
     assert path.read_text().count("[[accepted]]") == 2
 
 
+def test_who_may_only_look_can_write_the_entry(site, project, capsys):
+    """The right to look is itself one that no file grants."""
+    run(site.server, "CREATE LOGIN looker2 WITH PASSWORD = N'Long-enough-1';")
+    run(
+        site.server,
+        "CREATE USER looker2 FOR LOGIN looker2; GRANT VIEW DEFINITION TO looker2; "
+        "GRANT SELECT ON SCHEMA::audit TO looker2;",
+    )
+    looker = logged_in_as(site.server, "looker2", "Long-enough-1")
+    finding = GRANT.replace("joe on OBJECT Landing", "looker2 on SCHEMA audit")
+    options = {"accept": True, "reason": "looks each night", "finding": [f"{finding}. Next: ..."]}
+    assert status_of(baseline, server=looker, **options) == 0
+    # 0. what surrounds it is a matter for who may write
+    assert status_of(verify, server=looker) == 1
+    said = capsys.readouterr().out
+    assert f"accepted: {finding}" in said and "VIEW DEFINITION to looker2" in said
+    assert status_of(baseline, server=site.server) == 0
+    assert status_of(verify, server=looker) == 0
+
+
+def test_a_file_of_windows_is_read_and_added_to(granted, project):
+    path = written(project)
+    path.write_bytes("\ufeff# ours\r\n".encode())
+    options = {"server": granted.server, "accept": True, "reason": "reports"}
+    assert status_of(baseline, **options) == 0
+    assert status_of(verify, server=granted.server) == 0
+    assert path.read_bytes().startswith("\ufeff# ours\r\n\n[[accepted]]\n".encode())
+
+
 def test_what_surrounds_an_installation_is_accepted_when_it_is_named(site, project, capsys):
     run(site.server, "ALTER DATABASE CURRENT SET TRUSTWORTHY ON;")
     finding = "database option trustworthy: value is on, and was off at the last deployment"
     options = {"server": site.server, "accept": True, "reason": "CLR until spring"}
     assert status_of(baseline, **options) == 0
+    assert "nothing more to accept" in capsys.readouterr().out
+    assert not (project / "sql" / "accepted.toml").exists()
     assert status_of(verify, server=site.server) == 1
     assert status_of(baseline, **options, finding=[finding]) == 0
     capsys.readouterr()

@@ -247,3 +247,10 @@ def test_two_ways_at_once_are_none(site, project, capsys):
     assert status_of(rollback, server=site.server, from_source="x", to=1) == ERROR
     assert "--to 1 --from x: are two ways" in capsys.readouterr().err
     assert status_of(verify, server=site.server) == 0
+
+
+def test_an_empty_database_has_nothing_to_go_back_from(site, repository, capsys):
+    assert status_of(rollback, server=site.empty, from_source="v1", yes=True) == ERROR
+    said = capsys.readouterr().err
+    assert "rollback of audit: nothing of it is in bare" in said and "Next: " in said
+    assert run(site.empty, "SELECT SCHEMA_ID(N'audit');") == [(None,)]
