@@ -31,7 +31,7 @@ from redial.deploy.history import (
     deployments,
     files_of,
 )
-from redial.deploy.mending import repair_history
+from redial.deploy.mending import repair_history, tried
 from redial.deploy.plan import BLOCKED, CHANGES, NOTHING
 from redial.deploy.verify import Look, home_of, look_over
 
@@ -55,25 +55,25 @@ def history(
     with open_server(server, database, must_be_named=True) as target:
         with looking(connect_odbc(target.odbc), model) as connection:
             done = deployments(connection, model.schema_name)
-            tried = attempts(connection, model.schema_name)
+            known = tried(connection, model)
         label = target.label
     if attempt is not None:
-        tried, done = [one for one in tried if one.number == attempt], []
-        if not tried:
+        known, done = [one for one in known if one.number == attempt], []
+        if not known:
             raise UserError(f"--attempt {attempt}", "was never made here", "redial history")
     if form == "json":
-        said = {"deployed": [asdict(one) for one in done], "tried": [asdict(one) for one in tried]}
+        said = {"deployed": [asdict(one) for one in done], "tried": [asdict(one) for one in known]}
         print(json.dumps(said, default=str, indent=1, ensure_ascii=False))
         return
     print(f"history: configuration {config}, {label}")
-    if not done and not tried:
+    if not done and not known:
         print("nothing was ever deployed here")
-    for title, lines in (("deployed", map(_deployed, done)), ("tried", map(_tried, tried))):
+    for title, lines in (("deployed", map(_deployed, done)), ("tried", map(_tried, known))):
         shown_lines = [f"  {line}" for line in lines]
         if shown_lines:
             print("\n".join(["", f"{title}:", *shown_lines]))
     if attempt is not None:
-        print(f"\nplan:\n{tried[0].changes or 'no changes were planned'}")
+        print(f"\nplan:\n{known[0].changes or 'no changes were planned'}")
 
 
 def _deployed(one: Deployment) -> str:

@@ -354,7 +354,7 @@ def exclusive(connection: Any, config: Config, wait_ms: int = LOCK_WAIT_MS) -> I
     It ends with the connection, whatever happens to us (sp_getapplock page). Raises DeployError, with
     who has it.
     """
-    resource = f"redial deploy {config.name}"
+    resource = _resource(config)
     got = _scalar(
         connection,
         "DECLARE @result int; EXECUTE @result = sys.sp_getapplock @Resource = ?, "
@@ -367,6 +367,16 @@ def exclusive(connection: Any, config: Config, wait_ms: int = LOCK_WAIT_MS) -> I
         yield
     finally:
         _release(connection, resource)
+
+
+def nobody_deploys(connection: Any, config: Config) -> bool:
+    """Whether the lock of deployments is free. Raises DeployError."""
+    sql = "SELECT APPLOCK_TEST(N'public', ?, N'Exclusive', N'Session');"
+    return bool(_scalar(connection, sql, (_resource(config),)) == 1)
+
+
+def _resource(config: Config) -> str:
+    return f"redial deploy {config.name}"
 
 
 _HOLDER = (

@@ -1,24 +1,45 @@
-"""The history put right: ``redial repair``. What is installed is not touched."""
+"""The history as it is, and put right: ``redial repair``. What is installed is not touched."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from redial.config import Config
 from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
-from redial.deploy.apply import exclusive, recorded
+from redial.deploy.apply import exclusive, nobody_deploys, recorded
 from redial.deploy.errors import DeployError
 from redial.deploy.handwork import LAST
 from redial.deploy.history import (
+    ABANDONED,
+    AT_WORK,
+    Attempt,
     Story,
     at_work,
+    attempts,
     content_of,
     drop_texts,
     remember,
     unreadable,
 )
 from redial.deploy.verify import look_over
+
+
+def tried(connection: Any, config: Config) -> list[Attempt]:
+    """What was tried, the oldest first; one that says no end while nobody has the lock is abandoned.
+
+    Raises CannotSee, DeployError.
+    """
+    found = attempts(connection, config.schema_name)
+    running = {one.number for one in found if one.outcome == AT_WORK}
+    if not running or not nobody_deploys(connection, config):
+        return found
+    # who has let go of the lock has said how it ended before
+    return [
+        replace(one, outcome=ABANDONED) if one.number in running and one.outcome == AT_WORK else one
+        for one in attempts(connection, config.schema_name)
+    ]
 
 
 def repair_history(

@@ -132,6 +132,22 @@ def test_one_that_was_cut_off_is_called_abandoned_by_the_next(installed, later):
     ]
 
 
+def test_one_that_says_no_end_while_nobody_is_at_work_is_called_abandoned(installed, capsys):
+    """History only looks: the row is the next one's to write."""
+    said = "UPDATE audit.DeploymentAttempt SET Outcome = N'running', EndedUtc = NULL;"
+    run(installed, said)
+    capsys.readouterr()
+    with closing(connect_odbc(installed)()) as other:
+        other.execute(
+            "EXECUTE sys.sp_getapplock N'redial deploy audit', N'Exclusive', N'Session', 0;"
+        )
+        assert status_of(history, server=installed) == NOTHING
+        assert "deploy running" in capsys.readouterr().out
+    assert status_of(history, server=installed) == NOTHING
+    assert "deploy abandoned" in capsys.readouterr().out
+    assert run(installed, "SELECT Outcome FROM audit.DeploymentAttempt;") == [("running",)]
+
+
 def test_what_install_sql_made_can_be_kept_for_a_way_back(server, later, capsys):
     # 1. redial.sql as sqlcmd runs it: nothing of ours beside it
     apply(AUDIT, connect_odbc(server), files=read(GENERATED / "audit"))

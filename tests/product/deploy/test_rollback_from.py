@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from redial.cli.deploy import deploy, verify
 from redial.cli.history import history, rollback
 from redial.paths import GENERATED
+from tests.waiting import HANGS
 
 from .conftest import another_revision, run, status_of, summed
 
@@ -148,6 +151,47 @@ def test_a_module_changed_by_hand_is_not_undone_unasked(later, capsys):
     options = {"server": later.server, "from_source": "v1", "yes": True, "overwrite": True}
     assert status_of(rollback, **options) == 1  # the column
     assert "/* hand */" not in run(later.server, TEXT.replace("LogError", "StartQueue"))[0][0]
+
+
+REDIAL = [sys.executable, "-c", "from redial.cli.main import main; main()"]
+PLACES = ["_usp_LogError", "90_deployment"]
+"""Files at which the process is killed: one that changes, and the last."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("next_one", ["the same way", "a deployment"])
+def test_a_process_that_was_killed_on_the_way_back_leaves_nothing_half_done(
+    site, repository, place, next_one, capsys
+):
+    folder = str(repository / "sql" / "generated" / "audit")
+    assert status_of(deploy, server=site.server, from_folder=folder) == 0
+    # 1. killed
+    way = ["rollback", "--config", "audit", "--from", "v1", "--yes"]
+    process = subprocess.Popen(
+        [*REDIAL, *way, "--server", site.server],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=repository,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if place in line:
+            process.kill()
+            break
+    assert process.wait(HANGS) == -signal.SIGKILL
+    # 2. what comes next ends as if it had not been
+    if next_one == "a deployment":
+        assert status_of(deploy, server=site.server, from_folder=folder) == 0
+        assert status_of(verify, server=site.server, from_folder=folder) == 0
+        assert "/* later */" in run(site.server, TEXT)[0][0]
+    else:
+        assert status_of(rollback, server=site.server, from_source="v1", yes=True) == 0
+        assert "/* later */" not in run(site.server, TEXT)[0][0]
+    capsys.readouterr()
+    # 3. and it is known
+    assert status_of(history, server=site.server) == 0
+    assert "rollback abandoned" in capsys.readouterr().out
 
 
 # --- bad input -------------------------------------------------------------------------------------------
