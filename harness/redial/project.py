@@ -27,6 +27,11 @@ class Project:
         """What is rendered of them, a folder each."""
         return self.root / "sql" / "generated"
 
+    @property
+    def accepted(self) -> Path:
+        """Differences that stay, each with a reason; it need not be there."""
+        return self.root / "sql" / "accepted.toml"
+
     def names(self) -> list[str]:
         """Names of all configurations, sorted."""
         return sorted(path.stem for path in self.configs.glob("*.toml"))

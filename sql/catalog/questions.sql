@@ -23,7 +23,8 @@ INSERT INTO @types (TypeId)
 SELECT t.user_type_id FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(@schema);
 
 /* database */
-SELECT d.name, USER_NAME() AS who, @@VERSION AS version, d.is_broker_enabled, d.delayed_durability_desc, d.is_auto_close_on,
+SELECT d.name, USER_NAME() AS who, @@VERSION AS version,
+    CONVERT(nvarchar(128), SERVERPROPERTY(N'ServerName')) AS server, d.is_broker_enabled, d.delayed_durability_desc, d.is_auto_close_on,
     d.is_read_only, d.compatibility_level, d.user_access_desc,
     CONVERT(nvarchar(128), DATABASEPROPERTYEX(DB_NAME(), N'Collation')) AS collation,
     HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'VIEW DEFINITION') AS sees

@@ -27,12 +27,13 @@ _HASH = re.compile(r"N'([0-9a-f]{64})'")
 _SETTINGS = "SET ANSI_NULLS ON;\nSET QUOTED_IDENTIFIER ON;\nGO\n"
 
 
-def adopted(name: str, files: dict[str, str]) -> dict[str, str]:
+def adopted(name: str, files: dict[str, str], root: Path | None = None) -> dict[str, str]:
     """The files of a configuration with what was adopted in them, and another content hash.
 
-    Raises UserError where a text was adopted over another one than today's.
+    root: another project folder than this one. Raises UserError where a text was adopted over another
+    one than is there.
     """
-    folder = project().root / "sql" / "adopted" / name
+    folder = (root or project().root) / "sql" / "adopted" / name
     found = {path.stem: path for path in sorted(folder.glob("*.sql"))} if folder.is_dir() else {}
     if not found:
         return files

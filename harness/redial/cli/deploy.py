@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from redial.cli.accepted import accepted
 from redial.cli.adopting import write
 from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command
@@ -24,6 +25,7 @@ from redial.cli.plan_forms import FORMS
 from redial.cli.server import open_server
 from redial.config import Config
 from redial.deploy import Connect, Plan, Survey, apply, connect_odbc, survey
+from redial.deploy.accepting import accept
 from redial.deploy.apply import looking
 from redial.deploy.history import deployments, kept_files
 from redial.deploy.loss import parsed
@@ -61,9 +63,9 @@ def plan(
     if form not in FORMS:
         raise UserError(f"--format {form}", "is not known", f"use one of: {', '.join(FORMS)}")
     model = load_named(config)
-    files = reviewed(config, model, from_folder)
+    files, stays = reviewed(config, model, from_folder), accepted()
     with open_server(server, database, must_be_named=True, labelled=False) as target:
-        allowed = Allowed(overwrite, _losses(allow_loss), undo=undo)
+        allowed = Allowed(overwrite, _losses(allow_loss), accepted=stays, undo=undo)
         seen = _survey(model, connect_odbc(target.odbc), files, allowed)
         tables_are_there(seen.looks, allowed.losses)
     if sql:
@@ -104,7 +106,7 @@ def deploy(
     """
     model = load_named(config)
     files = None if mutant else reviewed(config, model, from_folder)
-    allowed = Allowed(overwrite, _losses(allow_loss), wait_seconds, undo)
+    allowed = Allowed(overwrite, _losses(allow_loss), wait_seconds, accepted(), undo)
     with open_server(server, database, create, must_be_named=True, labelled=bool(mutant)) as target:
         connect = connect_odbc(target.odbc)
         if files is None:
@@ -150,6 +152,7 @@ def _survey(config: Config, connect: Connect, files: dict[str, str], allowed: Al
             undo=allowed.undo,
             wait_seconds=allowed.wait_seconds,
             losses=allowed.losses,
+            accepted=allowed.accepted,
         )
 
 
@@ -182,9 +185,9 @@ def verify(
 ) -> int:
     """Look whether an installation is whole; 1 when it is not."""
     model = load_named(config)
-    files = reviewed(config, model, from_folder)
+    files, stays = reviewed(config, model, from_folder), accepted()
     with open_server(server, database, must_be_named=True, labelled=False) as target:
-        return _said(look(model, connect_odbc(target.odbc), files))
+        return _said(accept(look(model, connect_odbc(target.odbc), files), config, stays))
 
 
 @command
@@ -193,12 +196,12 @@ def drift(config: str, server: str | None = None, database: str | None = None) -
 
     It is compared with the files that deployment has kept in the database: none are needed here.
     """
-    model = load_named(config)
+    model, stays = load_named(config), accepted()
     with open_server(server, database, must_be_named=True, labelled=False) as target:
         connect = connect_odbc(target.odbc)
         with looking(connect, model) as connection:
             files = _last(connection, model)
-        return _said(look(model, connect, files))
+        return _said(accept(look(model, connect, files), config, stays))
 
 
 def _last(connection: Any, config: Config) -> dict[str, str]:

@@ -228,6 +228,7 @@ def history(
     help=_COMMON
     | {
         "to": "number in redial history; by default the last deployment of other files",
+        "from": "folder of rendered files or of another checkout; or a commit, tag or branch of git",
         "yes": "do it; without it only the plan is shown",
         "wait_seconds": _WAIT,
         "overwrite": _OVERWRITE,
@@ -239,11 +240,12 @@ def rollback(
     server: str | None = None,
     database: str = "",
     to: int = 0,
+    from_: str | None = None,
     yes: bool = False,
     wait_seconds: int = 60,
     overwrite: bool = False,
 ) -> None:
-    """Plan the way back to an earlier deployment; with --yes, go it. Exits as plan does."""
+    """Plan the way back to an earlier deployment, folder or commit; with --yes, go it. Exits as plan."""
     from redial.cli.history import rollback as run
 
     run(
@@ -251,6 +253,7 @@ def rollback(
         server=server,
         database=database or None,
         to=to or None,
+        from_source=from_,
         yes=yes,
         wait_seconds=wait_seconds,
         overwrite=overwrite,
@@ -261,8 +264,13 @@ def rollback(
     help=_COMMON
     | {
         "from": _FROM,
-        "accept": "what is there besides the files, and what operators decided, is known from now on",
-    }
+        "accept": "write what is there besides the files into sql/accepted.toml; keeps nothing else",
+        "reason": "with --accept: why it stays",
+        "until": "with --accept: last day of it, as 2027-01-31",
+        "finding": "with --accept: only this one, as verify prints it; repeatable",
+        "wait_seconds": _WAIT,
+    },
+    iterable=["finding"],
 )
 def baseline(
     _: Context,
@@ -271,6 +279,10 @@ def baseline(
     database: str = "",
     from_: str = "",
     accept: bool = False,
+    reason: str = "",
+    until: str = "",
+    finding: list[str] | None = None,
+    wait_seconds: int = 60,
 ) -> None:
     """Keep what is there as known: the files another tool has run, and what surrounds the installation."""
     from redial.cli.history import baseline as run
@@ -281,6 +293,10 @@ def baseline(
         database=database or None,
         from_folder=from_ or None,
         accept=accept,
+        reason=reason,
+        until=until,
+        finding=finding or (),
+        wait_seconds=wait_seconds,
     )
 
 

@@ -58,11 +58,14 @@ def explained(error: Exception) -> str | None:
     """The text for an expected error, None for any other."""
     from redial.config.load import ConfigError
     from redial.deploy.errors import DeployError, server_message
+    from redial.deploy.fingerprint import CannotSee
     from redial.project import ProjectMissing
     from redial.render import RenderError
 
     if isinstance(error, UserError | ProjectMissing):
         return str(error)
+    if isinstance(error, CannotSee):
+        return "\n  Next: ".join(str(error).split(". Next: ", 1))
     if isinstance(error, ModuleNotFoundError) and (extra := extra_of(error.name)):
         return (
             f"{error.name}: is not installed\n"

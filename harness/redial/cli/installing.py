@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from redial.cli.adopting import adopted
+from redial.cli.adopting import RECORD, adopted
 from redial.cli.errors import UserError
 from redial.config import Config
 from redial.deploy import Connect, Plan, Survey, apply
+from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
 from redial.deploy.apply import installation, telling
 from redial.deploy.fingerprint.repair import ways_of
 from redial.deploy.finishing import finish, losing, undo, undoing
@@ -36,6 +37,8 @@ class Allowed:
     losses: Mapping[str, int] = field(default_factory=dict)
     """Tables that may be dropped, with the rows they have."""
     wait_seconds: int | None = None
+    accepted: Accepted = NOTHING_ACCEPTED
+    """Differences that stay."""
     undo: bool = False
     """Whether that goes which somebody has chosen, or added to what is ours."""
 
@@ -57,14 +60,7 @@ def reviewed(
     what = f"--from {folder}" if from_folder else f"sql/generated/{name}"
     if not folder.is_dir():
         raise UserError(what, "is not there", "redial render; look at what it writes, and keep it")
-    try:
-        files = read(folder)
-    except ValueError as error:
-        raise UserError(what, str(error), "redial render; look at what it writes again") from error
-    if f"VALUES (N'{config.name}'," not in files.get("90_deployment.data.sql", ""):
-        raise UserError(
-            what, f"holds the files of another configuration than {name}", "name the right folder"
-        )
+    files = read_folder(folder, what, config, "redial render; look at what it writes again")
     if not from_folder and (stale := check(config, folder)):
         first, *more = [line.partition(";")[0] for line in stale]
         raise UserError(
@@ -76,6 +72,26 @@ def reviewed(
     return files if as_rendered else adopted(name, files)
 
 
+def read_folder(folder: Path, what: str, config: Config, next_step: str) -> dict[str, str]:
+    """The files of a rendered folder that is there.
+
+    what: how it is called. Raises UserError when they were changed, or are of another configuration.
+    """
+    try:
+        files = read(folder)
+    except ValueError as error:
+        raise UserError(what, str(error).replace(f"{folder} ", "it "), next_step) from error
+    if RECORD not in files:
+        raise UserError(what, f"has no {RECORD}, or another version of Redial wrote it", next_step)
+    if f"VALUES (N'{config.name}'," not in files[RECORD]:
+        raise UserError(
+            what,
+            f"holds the files of another configuration than {config.name}",
+            "name the right folder",
+        )
+    return files
+
+
 def install(
     config: Config,
     connect: Connect,
@@ -83,10 +99,12 @@ def install(
     seen: Survey,
     what: str,
     allowed: Allowed,
+    source: str | None = None,
 ) -> int:
     """Send the files, undo what was changed by hand, look; 1 when something is found.
 
-    what: deploy or rollback. Raises DeployError, UserError.
+    what: deploy or rollback. source: revision the files are of; None: this folder's. Raises DeployError,
+    UserError.
     """
     looks: list[Look] = []
 
@@ -94,7 +112,8 @@ def install(
         undo(connection, config, seen.looks, allowed.ways, _say)
 
     def then(connection: Any) -> None:
-        looks.extend(finish(connection, config, files, seen.looks, allowed.losses, _say))
+        found = finish(connection, config, files, seen.looks, allowed.losses, _say)
+        looks.extend(accept(found, config.name, allowed.accepted))
 
     report = apply(
         config,
@@ -102,7 +121,7 @@ def install(
         progress,
         files=files,
         wait_seconds=allowed.wait_seconds,
-        story=story(what, seen.plan, files),
+        story=story(what, seen.plan, files, source),
         words=seen.words,
         skip=unchanged(config, seen.looks, files),
         opening=opening,
@@ -124,13 +143,13 @@ def tables_are_there(looks: Iterable[Look], losses: Mapping[str, int]) -> None:
             )
 
 
-def story(what: str, plan: Plan, files: dict[str, str]) -> Story:
+def story(what: str, plan: Plan, files: dict[str, str], source: str | None = None) -> Story:
     """What is written down of an attempt."""
     changes = "\n".join(f"{action.do} {action.what} [{action.why}]" for action in plan.actions)
-    return Story(what, content_of(files, plan.schema), _revision(), changes or None)
+    return Story(what, content_of(files, plan.schema), source or revision(), changes or None)
 
 
-def _revision() -> str | None:
+def revision() -> str | None:
     """The source's revision: what the environment says, else git of the project folder."""
     if said := os.environ.get(REVISION):
         return said[:100]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command
-from redial.cli.installing import progress
+from redial.cli.installing import progress, revision
 from redial.cli.plan import counted
 from redial.cli.server import open_server
 from redial.config import Config
 from redial.deploy import connect_odbc
 from redial.deploy import uninstall as remove
+from redial.deploy.history import REMOVING, Story
 from redial.deploy.plan import CHANGES, NOTHING
 from redial.deploy.removal import Removal, RemovalPlan, printed, removal_plan
 from redial.render import render
@@ -48,12 +49,19 @@ def uninstall(
         made = removal_plan(model, connect, files, purge_data)
         if not made.removals:
             raise _nothing(config, model, made)
-        print(_shown(config, made, purge_data))
+        shown = _shown(config, made, purge_data)
+        print(shown)
         if not yes:
             print(f"Nothing was done. Next: {_next(config, made, purge_data)}")
             return CHANGES
         report = remove(
-            model, connect, purge_data, progress, purge_rows=purge_rows, wait_seconds=wait_seconds
+            model,
+            connect,
+            purge_data,
+            progress,
+            purge_rows=purge_rows,
+            wait_seconds=wait_seconds,
+            story=Story(REMOVING, "", revision(), shown),
         )
         print(f"{len(report.files)} files, {report.batches} batches: uninstalled")
         return NOTHING

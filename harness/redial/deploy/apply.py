@@ -10,9 +10,10 @@ from typing import Any
 
 from redial.config import Config
 from redial.deploy.errors import DeployError, server_message
-from redial.deploy.history import Record, Story
+from redial.deploy.history import REMOVING, Record, Story
 from redial.deploy.live import live
 from redial.deploy.port import Connect
+from redial.odbc import NOT_ALLOWED
 from redial.render import render
 from redial.render.modules import CONTENTS, HEADER, PART, WHOLE, Place, places_in
 from redial.render.quoting import literal, quote_name
@@ -138,19 +139,23 @@ def uninstall(
     *,
     purge_rows: int = 0,
     wait_seconds: int | None = None,
+    story: Story | None = None,
 ) -> DeployReport:
     """Drain the conversations, then drop what this configuration made; tables stay.
 
     With ``purge_data`` the tables, roles, schema and module user go too, and with them at most
     ``purge_rows`` rows, which are counted before anything is touched. wait_seconds: how long to wait
-    for dialogs and transactions that are in the way, 60 by default. Raises DeployError: 50140 when
-    conversations do not end, 50142 where there is nothing of it, 50143 when there are more rows.
+    for dialogs and transactions that are in the way, 60 by default. story: what is written down of it,
+    as long as its table is there. Raises DeployError: 50140 when conversations do not end, 50142 where
+    there is nothing of it, 50143 when there are more rows.
     """
     files = render(config)
     names = removal_files(files, purge_data)
     parts = [*counting(files, purge_data), *((name, files[name]) for name in names)]
     said = {"redial.purge_rows": purge_rows}
-    report = _send(config, connect, parts, progress, wait_seconds, said, tolerated=NOT_HERE)
+    report = _send(
+        config, connect, parts, progress, wait_seconds, said, story=story, tolerated=NOT_HERE
+    )
     if not report.files:
         raise report.elsewhere[0]
     return report
@@ -189,7 +194,7 @@ def _send(
         with (
             exclusive(connection, config, wait_ms),
             naming(connection, config),
-            _recorded(connection, config, story, whole) as record,
+            recorded(connection, config, story, whole) as record,
             naming(connection, config),
         ):
             if opening is not None:
@@ -247,15 +252,23 @@ def naming(connection: Any, config: Config) -> Iterator[None]:
 
 
 @contextmanager
-def _recorded(
-    connection: Any, config: Config, story: Story | None, whole: Mapping[str, str] | None
+def recorded(
+    connection: Any, config: Config, story: Story | None, whole: Mapping[str, str] | None = None
 ) -> Iterator[Record | None]:
-    """Write down an attempt before its first change, and how it ended; keep its files."""
+    """Write down an attempt before its first change, and how it ended; keep its files.
+
+    The caller holds the lock of deployments (``exclusive``).
+    """
     if story is None:
         yield None
         return
     record = Record(connection, config.schema_name, story, whole)
-    record.begin()
+    try:
+        record.begin()
+    except DeployError as error:
+        if story.what != REMOVING or error.number != NOT_ALLOWED:
+            raise
+        # who may not write it down may not remove either: the first file says which right is missing
     try:
         yield record
     except DeployError as error:
@@ -341,7 +354,7 @@ def exclusive(connection: Any, config: Config, wait_ms: int = LOCK_WAIT_MS) -> I
     It ends with the connection, whatever happens to us (sp_getapplock page). Raises DeployError, with
     who has it.
     """
-    resource = f"redial deploy {config.name}"
+    resource = _resource(config)
     got = _scalar(
         connection,
         "DECLARE @result int; EXECUTE @result = sys.sp_getapplock @Resource = ?, "
@@ -354,6 +367,16 @@ def exclusive(connection: Any, config: Config, wait_ms: int = LOCK_WAIT_MS) -> I
         yield
     finally:
         _release(connection, resource)
+
+
+def nobody_deploys(connection: Any, config: Config) -> bool:
+    """Whether the lock of deployments is free. Raises DeployError."""
+    sql = "SELECT APPLOCK_TEST(N'public', ?, N'Exclusive', N'Session');"
+    return bool(_scalar(connection, sql, (_resource(config),)) == 1)
+
+
+def _resource(config: Config) -> str:
+    return f"redial deploy {config.name}"
 
 
 _HOLDER = (

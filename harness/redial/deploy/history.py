@@ -15,14 +15,19 @@ from datetime import datetime
 from typing import Any
 
 from redial.deploy.errors import DeployError, server_message
-from redial.deploy.fingerprint import Thing, wanted
-from redial.deploy.fingerprint.queries import there
-from redial.quoting import quote_name
+from redial.deploy.fingerprint import CannotSee, Thing, wanted
+from redial.deploy.fingerprint.queries import sees, there
+from redial.odbc import NOT_ALLOWED
+from redial.quoting import literal, quote_name
 from redial.version import VERSION
 
 ATTEMPTS, TEXTS, DEPLOYMENTS = "DeploymentAttempt", "DeploymentText", "DeploymentHistory"
 AT_WORK, DONE, BROKEN, ABANDONED = "running", "finished", "failed", "abandoned"
 """Outcomes; abandoned: whoever ran it was cut off before it could say more."""
+REMOVING = "uninstall"
+"""What of attempts takes it away."""
+SENDING = "N'deploy', N'rollback'"
+"""What of attempts sends files; as a list of constants."""
 KEPT_ATTEMPTS, KEPT_TEXTS = 200, 10
 NO_TABLE, NO_COLUMN = 208, 207
 """What is asked for is not there (sys.messages)."""
@@ -35,9 +40,9 @@ class Story:
     """What an attempt says of itself."""
 
     what: str
-    """deploy or rollback."""
+    """deploy, rollback, uninstall, repair or baseline."""
     after: str
-    """Content hash of the files."""
+    """Content hash of the files; empty: nothing is to be there."""
     revision: str | None = None
     """Of the source, where it is known."""
     changes: str | None = None
@@ -83,11 +88,12 @@ class Record:
         self.attempt = int(rows[0][0])
 
     def end(self, failure: DeployError | None = None) -> None:
-        """Say how it ended. Raises DeployError."""
+        """Say how it ended, unless its table is gone with the rest. Raises DeployError."""
         if self.attempt is None:
             return
         _run(
             self.connection,
+            f"IF OBJECT_ID({literal(_own(self.schema, ATTEMPTS))}, N'U') IS NOT NULL "
             f"UPDATE {_own(self.schema, ATTEMPTS)} SET Outcome = ?, Message = ?, "
             "EndedUtc = SYSUTCDATETIME() WHERE AttemptId = ?;",
             (
@@ -186,7 +192,8 @@ def kept_files(connection: Any, schema: str, last: str) -> dict[str, dict[str, s
             connection,
             f"SELECT t.ContentHash, t.Files FROM {_own(schema, TEXTS)} AS t WHERE t.ContentHash = ? "
             f"OR t.ContentHash IN (SELECT a.HashAfter FROM {attempt} AS a WHERE a.AttemptId > "
-            f"ISNULL((SELECT MAX(f.AttemptId) FROM {attempt} AS f WHERE f.Outcome = N'{DONE}'), 0));",
+            f"ISNULL((SELECT MAX(f.AttemptId) FROM {attempt} AS f WHERE f.Outcome = N'{DONE}' "
+            f"AND f.What IN ({SENDING})), 0));",
             (last,),
         )
     except DeployError as error:
@@ -203,16 +210,18 @@ def _unpacked(files: bytes) -> dict[str, str]:
 
 
 def deployments(connection: Any, schema: str) -> list[Deployment]:
-    """What was deployed, the oldest first; by whatever tool. Raises DeployError."""
+    """What was deployed, the oldest first; by whatever tool. Raises CannotSee, DeployError."""
     tables = _tables(connection, schema)
     if DEPLOYMENTS not in tables:
+        _may_look(connection, schema)
         return []
     has = (
         f"CASE WHEN EXISTS (SELECT 1 FROM {_own(schema, TEXTS)} AS t "
         "WHERE t.ContentHash = h.ContentHash) THEN 1 ELSE 0 END"
     )
-    rows = _query(
+    rows = _looked(
         connection,
+        schema,
         "SELECT h.DeploymentId, h.DeployedUtc, h.DeployedBy, h.Version, h.ContentHash, "
         f"{has if TEXTS in tables else '0'} FROM {_own(schema, DEPLOYMENTS)} AS h "
         "ORDER BY h.DeploymentId;",
@@ -224,11 +233,13 @@ def deployments(connection: Any, schema: str) -> list[Deployment]:
 
 
 def attempts(connection: Any, schema: str) -> list[Attempt]:
-    """What was tried, the oldest first. Raises DeployError."""
+    """What was tried, the oldest first. Raises CannotSee, DeployError."""
     if ATTEMPTS not in _tables(connection, schema):
+        _may_look(connection, schema)
         return []
-    rows = _query(
+    rows = _looked(
         connection,
+        schema,
         "SELECT a.AttemptId, a.StartedUtc, a.EndedUtc, a.Outcome, a.What, a.StartedBy, a.HostName, "
         "a.ToolVersion, a.SourceRevision, a.HashBefore, a.HashAfter, a.Message, a.PlannedChanges "
         f"FROM {_own(schema, ATTEMPTS)} AS a ORDER BY a.AttemptId;",
@@ -262,16 +273,13 @@ def files_of(connection: Any, schema: str, number: int | None) -> tuple[Deployme
     return chosen, _unpacked(rows[0][0])
 
 
-def abandon(connection: Any, schema: str) -> int:
-    """Say of attempts that still run that they do not; how many. The caller holds the lock of deployments."""
+def at_work(connection: Any, schema: str) -> int:
+    """How many attempts have said no end. The caller holds the lock of deployments: they were cut off."""
     if ATTEMPTS not in _tables(connection, schema):
         return 0
-    own = _own(schema, ATTEMPTS)
     rows = _query(
         connection,
-        f"SET NOCOUNT ON; DECLARE @cut TABLE (AttemptId int NOT NULL); UPDATE {own} SET Outcome = "
-        f"N'{ABANDONED}' OUTPUT inserted.AttemptId INTO @cut WHERE Outcome = N'{AT_WORK}'; "
-        "SELECT COUNT(*) FROM @cut;",
+        f"SELECT COUNT(*) FROM {_own(schema, ATTEMPTS)} AS a WHERE a.Outcome = N'{AT_WORK}';",
     )
     return int(rows[0][0])
 
@@ -305,6 +313,26 @@ def remember(connection: Any, schema: str, name: str, content: str) -> None:
         f"INSERT INTO {_own(schema, DEPLOYMENTS)} (ConfigName, Version, ContentHash) VALUES (?, ?, ?);",
         (name, VERSION, content),
     )
+
+
+def _may_look(connection: Any, schema: str) -> None:
+    """Raises CannotSee where a table may be there and this login does not see it."""
+    [(who, database, may)] = _query(connection, sees(schema))
+    if not may:
+        raise CannotSee(who, database, "the definitions", "VIEW DEFINITION")
+
+
+def _looked(connection: Any, schema: str, sql: str) -> list[tuple[Any, ...]]:
+    """The rows of one batch about the history. Raises CannotSee, DeployError."""
+    try:
+        return _query(connection, sql)
+    except DeployError as error:
+        if error.number != NOT_ALLOWED:
+            raise
+        [(who, database, _)] = _query(connection, sees(schema))
+        own = quote_name(schema)
+        what = f"the history in the tables of {own}"
+        raise CannotSee(who, database, what, f"SELECT ON SCHEMA::{own}") from error
 
 
 def _own(schema: str, table: str) -> str:

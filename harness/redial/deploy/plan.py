@@ -13,6 +13,7 @@ from typing import Any
 
 from redial.config import Config
 from redial.config.choices import EnableBroker
+from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
 from redial.deploy.actions import LEFT, Action, actions
 from redial.deploy.apply import check, looking, naming, use
 from redial.deploy.errors import DeployError
@@ -167,13 +168,14 @@ def survey(
     undo: bool = False,
     wait_seconds: int | None = None,
     losses: Mapping[str, int] = NO_LOSS,
+    accepted: Accepted = NOTHING_ACCEPTED,
 ) -> Survey:
     """The same, and what was looked at. Three round trips where nothing differs in one database.
 
-    losses: rows of the tables that may be dropped.
+    losses: rows of the tables that may be dropped. accepted: differences that stay.
     """
     rendered = dict(files) if files is not None else render(config)
-    looks = look_over(config, connection, rendered)
+    looks = accept(look_over(config, connection, rendered), config.name, accepted)
     at_work = _at_work(connection, config, looks)
     home, there = home_of(looks), [(one, at_work[one.database]) for one in looks]
     by_hand = handwork(connection, config, looks, rendered)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from redial.config import Config
@@ -31,6 +31,12 @@ from redial.deploy.port import Connect
 from redial.render import Side, render, sides, signed_modules, signer_prefix
 from redial.render.quoting import literal, quote_name
 
+MOVE = (
+    "An earlier version has written so into the database. Next: redial baseline --accept --reason "
+    "'...', which moves it into sql/accepted.toml"
+)
+"""Of a difference that the file does not know."""
+
 
 @dataclass(frozen=True)
 class Look:
@@ -52,14 +58,20 @@ class Look:
     """The server's @@VERSION."""
     seconds: int | None = None
     """How long the last deployment took; None: not known."""
+    server: str = ""
+    """Its name."""
     accepted: tuple[Difference, ...] = ()
-    """Differences that a baseline has accepted."""
+    """Differences that somebody has accepted: in the project's file, or once in the database."""
+    reasons: Mapping[Difference, str] = field(default_factory=dict)
+    """Of those that the file accepts, where it does so and why."""
+    remarks: tuple[str, ...] = ()
+    """What is to be said of the file (``accepting``)."""
     kept: Catalog | None = None
     """Surroundings as they were kept; None: they were not, so there is nothing to compare with."""
     schema: str = ""
     """Of the configuration."""
     known: frozenset[str] = frozenset()
-    """Keys of all that a baseline has accepted (``Difference.key``)."""
+    """Keys of all that the database has accepted (``Difference.key``)."""
 
     @property
     def installed(self) -> bool:
@@ -75,7 +87,8 @@ class Look:
             if thing.kind == MEMBER:
                 members.setdefault(thing.of, []).append(thing.name)
         said = [f"in role {role}, not judged: {', '.join(who)}" for role, who in members.items()]
-        said += [f"accepted by a baseline: {one}" for one in self.accepted]
+        said += [f"accepted: {each}. {self.reasons.get(each, MOVE)}" for each in self.accepted]
+        said += self.remarks
         if self.kept is None:
             said.append(
                 "what surrounds it (options of the database, rights on it, its triggers) is compared with "
@@ -222,6 +235,7 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
         [each for each in differences if each not in accepted],
         one.others,
         version=one.found.version,
+        server=one.found.server,
         seconds=one.found.seconds,
         accepted=accepted,
         kept=kept,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ import pytest
 
 from redial.cli.deploy import deploy
 from redial.deploy import Connect, connect_odbc
+from redial.paths import GENERATED
+from redial.project import Project
 from redial.render.modules import CONTENTS, FINISH, places_in
 from redial.render.quoting import quote_name
 from redial.render.renderer import SUMS
@@ -100,6 +103,17 @@ def whole_site() -> Iterator[Site]:
         server = with_database(broker.odbc, SITE)
         assert status_of(deploy, server=server) == 0
         yield Site(broker, server, with_database(broker.odbc, "bare"))
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project folder of its own, with the shipped configurations."""
+    root = tmp_path / "project"
+    for part in ("configs", "generated"):
+        shutil.copytree(GENERATED.parent / part, root / "sql" / part)
+    for module in ("installing", "adopting", "configs", "accepted", "older"):
+        monkeypatch.setattr(f"redial.cli.{module}.project", lambda: Project(root))
+    return root
 
 
 @pytest.fixture

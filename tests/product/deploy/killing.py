@@ -10,6 +10,7 @@ from typing import Any
 from redial.cli.installing import Allowed, install
 from redial.config import Config
 from redial.deploy import survey, uninstall
+from redial.deploy.history import REMOVING, Story
 from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
@@ -95,7 +96,8 @@ class Place:
 
     def removes(self, config: Config) -> Callable[[], Any]:
         """As the command uninstall does it, with the data."""
-        return lambda: uninstall(config, self.connect, True, purge_rows=ROWS)
+        story = Story(REMOVING, "")
+        return lambda: uninstall(config, self.connect, True, purge_rows=ROWS, story=story)
 
 
 class Dying(Connection):

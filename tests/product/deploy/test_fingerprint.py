@@ -40,6 +40,7 @@ NEVER = {
     ("database", "name"): "which database was looked at, not how it is",
     ("database", "who"): "who looks",
     ("database", "version"): "which server was looked at",
+    ("database", "server"): "which server was looked at",
     ("triggers", "name"): "of our schema: a module of its own; see the row more",
     ("triggers", "owner"): "of our schema: a module of its own; see the row more",
 }

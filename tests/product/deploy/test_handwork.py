@@ -12,7 +12,6 @@ from redial.cli.history import baseline, rollback
 from redial.deploy import apply, connect_odbc
 from redial.deploy.history import Story, content_of
 from redial.paths import GENERATED
-from redial.project import Project
 from redial.render import read
 from tests.product.sql.lab import SHIPPED
 
@@ -36,17 +35,6 @@ def later(tmp_path) -> Path:
     """The files of a later revision, in which usp_StartQueue is another one."""
     folder = Path(shutil.copytree(GENERATED / "audit", tmp_path / "audit"))
     return another_revision(folder, "usp_StartQueue")
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch) -> Path:
-    """A project folder of its own with the configuration audit."""
-    root = tmp_path / "project"
-    for part in ("configs", "generated"):
-        shutil.copytree(GENERATED.parent / part, root / "sql" / part)
-    for module in ("installing", "adopting", "configs"):
-        monkeypatch.setattr(f"redial.cli.{module}.project", lambda: Project(root))
-    return root
 
 
 def test_a_deployment_of_a_later_revision_would_undo_it_and_is_refused(site, later, capsys):

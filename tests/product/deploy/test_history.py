@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from redial.cli.deploy import deploy, verify
-from redial.cli.history import baseline, history, rollback
+from redial.cli.deploy import deploy, drift, verify
+from redial.cli.history import baseline, history, repair, rollback
+from redial.cli.uninstalling import uninstall
 from redial.config import load
 from redial.deploy import apply, connect_odbc
 from redial.deploy import history as kept
+from redial.deploy.verify import look
 from redial.paths import CONFIGS, GENERATED
 from redial.render import read
 
-from .conftest import another_revision
+from .conftest import another_revision, logged_in_as
 from .test_plan import BLOCKED, CHANGES, ERROR, NOTHING, broker, installed, run, server, status_of
 
 __all__ = ["broker", "installed", "server"]
@@ -130,6 +132,22 @@ def test_one_that_was_cut_off_is_called_abandoned_by_the_next(installed, later):
     ]
 
 
+def test_one_that_says_no_end_while_nobody_is_at_work_is_called_abandoned(installed, capsys):
+    """History only looks: the row is the next one's to write."""
+    said = "UPDATE audit.DeploymentAttempt SET Outcome = N'running', EndedUtc = NULL;"
+    run(installed, said)
+    capsys.readouterr()
+    with closing(connect_odbc(installed)()) as other:
+        other.execute(
+            "EXECUTE sys.sp_getapplock N'redial deploy audit', N'Exclusive', N'Session', 0;"
+        )
+        assert status_of(history, server=installed) == NOTHING
+        assert "deploy running" in capsys.readouterr().out
+    assert status_of(history, server=installed) == NOTHING
+    assert "deploy abandoned" in capsys.readouterr().out
+    assert run(installed, "SELECT Outcome FROM audit.DeploymentAttempt;") == [("running",)]
+
+
 def test_what_install_sql_made_can_be_kept_for_a_way_back(server, later, capsys):
     # 1. redial.sql as sqlcmd runs it: nothing of ours beside it
     apply(AUDIT, connect_odbc(server), files=read(GENERATED / "audit"))
@@ -161,3 +179,113 @@ def test_only_the_last_ones_are_kept(installed):
 def test_before_anything_was_deployed_history_says_so(server, capsys):
     assert status_of(history, server=server) == NOTHING
     assert "nothing was ever deployed here" in capsys.readouterr().out
+
+
+ATTEMPTS = (
+    "SELECT What, Outcome, StartedBy, ToolVersion, CASE WHEN LEN(HostName) > 0 THEN 1 END, "
+    "CASE WHEN EndedUtc >= StartedUtc THEN 1 END, SourceRevision FROM audit.DeploymentAttempt "
+    "ORDER BY AttemptId;"
+)
+
+
+def test_a_baseline_a_repair_and_a_removal_are_attempts_too(installed, monkeypatch, capsys):
+    monkeypatch.setenv("REDIAL_REVISION", "v7")
+    assert status_of(baseline, server=installed) == NOTHING
+    run(installed, "UPDATE audit.DeploymentText SET Files = 0x1F8B00;")
+    assert status_of(repair, server=installed) == NOTHING
+    # 1. where there is nothing to repair, nothing was tried
+    assert status_of(repair, server=installed) == NOTHING
+    assert status_of(uninstall, server=installed, yes="audit") == NOTHING
+    rows = run(installed, ATTEMPTS)
+    assert [row[:2] for row in rows] == [
+        ("deploy", "finished"),
+        ("baseline", "finished"),
+        ("repair", "finished"),
+        ("uninstall", "finished"),
+    ]
+    assert {row[2:] for row in rows[1:]} == {("sa", "0.1.0", 1, 1, "v7")}
+    # 2. who looks sees them, with what they were to do
+    capsys.readouterr()
+    assert status_of(history, server=installed) == NOTHING
+    said = capsys.readouterr().out
+    assert re.search(
+        r"uninstall finished in [0-9.]+ s  \w{8} -> nothing  by sa from .*, source v7", said
+    )
+    for number, plan in ((3, "could not be read: dropped"), (4, "  drops    ")):
+        assert status_of(history, server=installed, attempt=number) == NOTHING
+        assert plan in capsys.readouterr().out
+
+
+def test_a_removal_that_fails_is_written_down_with_its_reason(installed, capsys):
+    run(
+        installed,
+        "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence) "
+        "VALUES (N'target', NEWID(), 7);",
+    )
+    assert status_of(uninstall, server=installed, yes="audit", purge_data=True) == ERROR
+    capsys.readouterr()
+    assert status_of(history, server=installed) == NOTHING
+    assert re.search(r"uninstall failed in .*: .*50143", capsys.readouterr().out)
+    # 1. with the tables its own goes, and that is no failure
+    options = {"yes": "audit", "purge_data": True, "purge_rows": 1}
+    assert status_of(uninstall, server=installed, **options) == NOTHING
+    assert run(installed, "SELECT OBJECT_ID(N'audit.DeploymentAttempt');") == [(None,)]
+
+
+def test_what_a_cut_off_deployment_made_is_no_handwork_though_a_baseline_came_after(
+    installed, later, capsys
+):
+    """A baseline that has ended says nothing of what a deployment before it has left half done."""
+
+    class Cut(BaseException):
+        pass
+
+    def stop(name: str, number: int, total: int) -> None:
+        if name.startswith("79_"):
+            raise Cut
+
+    files = read(later)
+    said = kept.Story("deploy", kept.content_of(files, "audit"))
+    with pytest.raises(Cut):
+        apply(AUDIT, connect_odbc(installed), stop, files=files, story=said)
+    assert status_of(baseline, server=installed) == NOTHING
+    assert status_of(deploy, server=installed) == NOTHING
+    assert "/* later */" not in text_of_logerror(installed)
+
+
+def test_how_long_a_deployment_takes_is_said_by_deployments_only(installed):
+    run(installed, "UPDATE audit.DeploymentAttempt SET EndedUtc = DATEADD(second, 77, StartedUtc);")
+    assert status_of(baseline, server=installed) == NOTHING
+    [one] = look(AUDIT, connect_odbc(installed))
+    assert one.seconds == 77
+
+
+def test_who_may_not_read_the_history_is_told_which_right_and_who_can_give_it(installed, capsys):
+    run(installed, "CREATE LOGIN outsider WITH PASSWORD = N'Long-enough-1';")
+    run(installed, "CREATE USER outsider FOR LOGIN outsider;")
+    server = logged_in_as(installed, "outsider", "Long-enough-1")
+    rights = [
+        ("VIEW DEFINITION", "VIEW DEFINITION"),
+        ("SELECT ON SCHEMA::[audit]", "SELECT ON SCHEMA::[audit]"),
+    ]
+    for grant, lacks in rights:
+        for command in (history, drift, rollback, baseline):
+            assert status_of(command, server=server) == ERROR, command
+            out, said = capsys.readouterr()
+            assert "nothing was ever deployed" not in out + said
+            assert "so nothing can be said" in said, said
+            assert f"Next: a member of db_owner can: GRANT {lacks} TO [outsider];" in said, said
+        run(installed, f"GRANT {grant} TO outsider;")
+    assert status_of(history, server=server) == NOTHING
+    assert "deploy finished" in capsys.readouterr().out
+
+
+def test_who_may_read_one_of_the_tables_only_is_told_so(installed, capsys):
+    run(installed, "CREATE LOGIN half WITH PASSWORD = N'Long-enough-1';")
+    run(
+        installed,
+        "CREATE USER half FOR LOGIN half; GRANT SELECT ON audit.DeploymentHistory TO half;",
+    )
+    server = logged_in_as(installed, "half", "Long-enough-1")
+    assert status_of(history, server=server) == ERROR
+    assert "GRANT VIEW DEFINITION TO [half];" in capsys.readouterr().err

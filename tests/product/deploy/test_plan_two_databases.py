@@ -9,6 +9,7 @@ import pytest
 from redial.cli.installing import Allowed, install
 from redial.config import Config, load
 from redial.deploy import survey, verify
+from redial.deploy.accepting import Accepted, Entry, accept
 from redial.deploy.baseline import keep_baseline
 from redial.deploy.plan import BLOCKED, NOTHING, Plan
 from redial.deploy.verify import look
@@ -99,8 +100,22 @@ def test_what_surrounds_it_is_compared_and_a_baseline_keeps_it(connect, database
     assert "CONTROL to joe of DATABASE has come since the last deployment" in found
     with closing(connect()) as connection:
         connection.autocommit = True
-        keep_baseline(connection, CONFIG, render(CONFIG), look(CONFIG, connect), False)
+        keep_baseline(connection, CONFIG, render(CONFIG), look(CONFIG, connect))
     assert verify(CONFIG, connect) == []
+
+
+@pytest.mark.parametrize("database", [SHOP, DEPOT])
+def test_what_a_file_accepts_in_one_database_is_a_finding_in_the_other(connect, database):
+    for each in (SHOP, DEPOT):
+        run(connect, each, "CREATE USER joe WITHOUT LOGIN; GRANT SELECT ON audit.ErrorLog TO joe;")
+    said = "permission SELECT to joe on OBJECT ErrorLog is there, and no file of this configuration makes it"
+    entry = Entry("accepted.toml:1", said, "*", "reports", database=database)
+    looks = accept(look(CONFIG, connect), CONFIG.name, Accepted((entry,)))
+    assert [one.database for one in looks if one.accepted] == [database]
+    assert [one.database for one in looks if one.differences] == [
+        one for one in (SHOP, DEPOT) if one != database
+    ]
+    assert not any(one.remarks for one in looks)
 
 
 @pytest.mark.parametrize("database", [SHOP, DEPOT])

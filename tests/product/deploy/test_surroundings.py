@@ -102,32 +102,6 @@ def test_a_deployment_does_not_take_it_for_meant_and_a_baseline_does(site, capsy
     assert status_of(verify, server=site.server) == 0
 
 
-def test_what_is_accepted_is_said_and_no_finding_until_it_is_another(site, capsys):
-    # 1. a right of somebody's, a queue that an operator has stopped, a trigger of somebody's
-    run(site.server, "CREATE USER joe WITHOUT LOGIN; GRANT SELECT ON audit.Landing TO joe;")
-    run(site.server, "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
-    run(site.server, "DROP VIEW audit.vw_Errors;")
-    assert status_of(baseline, server=site.server) == 2
-    said = capsys.readouterr().out
-    assert "not accepted: permission SELECT to joe" in said and "vw_Errors" not in said
-    # 2. accepted: verification says so each time, and names what is missing all the same
-    assert status_of(baseline, server=site.server, accept=True) == 0
-    capsys.readouterr()
-    assert status_of(verify, server=site.server) == 1
-    said = capsys.readouterr().out
-    assert "module vw_Errors is missing" in said and "1 finding" in said
-    assert "note: accepted by a baseline: permission SELECT to joe on OBJECT Landing" in said
-    assert "note: accepted by a baseline: queue TargetQueue: activation is off" in said
-    # 3. it stays accepted over a deployment, which leaves both as they are
-    assert status_of(deploy, server=site.server) == 0
-    assert status_of(verify, server=site.server) == 0
-    # 4. one more right is no right that was accepted
-    run(site.server, "GRANT SELECT ON audit.Landing TO joe WITH GRANT OPTION;")
-    run(site.server, "GRANT SELECT ON audit.Landing TO public;")
-    assert status_of(verify, server=site.server) == 1
-    assert "permission SELECT to public on OBJECT Landing is there" in capsys.readouterr().out
-
-
 def test_members_of_our_roles_are_said_and_not_judged(site, capsys):
     run(site.server, "CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
     assert status_of(verify, server=site.server) == 0

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from redial.cli.deploy import deploy, plan
-from redial.cli.history import repair
+from redial.cli.history import baseline, repair
 from redial.deploy import connect_odbc
 
 from .conftest import logged_in_as, run, status_of
@@ -27,7 +27,9 @@ def test_another_deployment_is_named_with_its_session_and_nothing_is_done(site, 
         said = capsys.readouterr().err
         assert "another deployment of 'audit' is running, and did not end within 0 s" in said
         assert f"session {session}, login sa, host " in said and "Nothing was done" in said
-        assert status_of(repair, server=site.server, wait_seconds=0) == ERROR
+        for other_command in (repair, baseline):
+            assert status_of(other_command, server=site.server, wait_seconds=0) == ERROR
+            assert "another deployment of 'audit' is running" in capsys.readouterr().err
     assert run(site.server, "SELECT OBJECT_ID(N'audit.vw_Errors');") == [(None,)]
     assert status_of(deploy, server=site.server, wait_seconds=0) == 0
 

@@ -65,7 +65,8 @@ class Difference:
 
     def key(self, place: int) -> str:
         """The same text for the same difference in the same database. place: of the database."""
-        said = json.dumps([place, *self.thing, self.how, self.what, self.found])
+        right = self.how == EXCESS and self.thing.kind == "permission"
+        said = json.dumps([place, *self.thing, self.how, self.what, "" if right else self.found])
         return hashlib.sha256(said.encode()).hexdigest()
 
     def _since(self) -> str:
@@ -112,9 +113,7 @@ def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
     return differences + [
         Difference(thing, RENAMED, wanted=lost)
         if is_renamed(thing, found)
-        else Difference(
-            thing, EXCESS, found=found[thing].get("text", ""), has=_alterable(thing, found)
-        )
+        else Difference(thing, EXCESS, found=_in_excess(found[thing]), has=_alterable(thing, found))
         for thing in sorted(extra - _renamed(differences, extra, found))
         if not any(thing.belongs_to(owner) for owner in extra)
     ]
@@ -194,6 +193,12 @@ def _taken(thing: Thing, found: Catalog) -> Properties:
 def _name(thing: Thing) -> str:
     """Of an object, without the code of its type."""
     return thing.name.rpartition(" (")[0] if thing.kind == "object" else thing.name
+
+
+def _in_excess(own: Properties) -> str:
+    """What else is to be known of it: a module's text, and of a right that it is no plain grant."""
+    state = own.get("state", "grant")
+    return own.get("text", "") or ("" if state == "grant" else state)
 
 
 def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:

@@ -71,7 +71,7 @@ class CannotSee(Exception):
     def __init__(self, user: str, database: str, what: str, grant: str) -> None:
         super().__init__(
             f"user {user!r} may not see {what} in database {database!r}, so nothing can be said. "
-            f"Next: GRANT {grant} TO {quote_name(user)};"
+            f"Next: a member of db_owner can: GRANT {grant} TO {quote_name(user)};"
         )
 
 
@@ -83,6 +83,8 @@ class Found:
     database: str
     version: str
     """The server's @@VERSION."""
+    server: str
+    """Its name."""
     known: str = ""
     """What the last deployment kept of its surroundings, as text; empty: nothing."""
     seconds: int | None = None
@@ -130,6 +132,7 @@ def found(
         reader.catalog,
         database["name"],
         database["version"],
+        database["server"] or "",
         next((row["Known"] or "" for row in rows["DeploymentText"]), ""),
         next((row["seconds"] for row in rows["DeploymentAttempt"]), None),
         sets[len(CONTENTS) : len(CONTENTS) + len(further)],

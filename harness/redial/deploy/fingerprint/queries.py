@@ -63,7 +63,8 @@ CONTENTS = {
     "DeploymentText": "SELECT x.Known, x.KeptUtc FROM {0} AS x WITH (NOLOCK) WHERE x.ContentHash = "
     "(SELECT TOP (1) h.ContentHash FROM {1} AS h WITH (NOLOCK) ORDER BY h.DeploymentId DESC);",
     "DeploymentAttempt": "SELECT TOP (1) DATEDIFF(second, x.StartedUtc, x.EndedUtc) AS seconds "
-    "FROM {0} AS x WITH (NOLOCK) WHERE x.Outcome = N'finished' ORDER BY x.AttemptId DESC;",
+    "FROM {0} AS x WITH (NOLOCK) WHERE x.Outcome = N'finished' "
+    "AND x.What IN (N'deploy', N'rollback') ORDER BY x.AttemptId DESC;",
 }
 """The rows that are part of an installation: choices, gate, which files came last, what has run, what
 cannot carry a mark, what the last deployment found around it, how long it took. By table, the question."""
@@ -89,6 +90,15 @@ def contents(schema: str, columns: Iterable[tuple[str, str]]) -> str:
 def there(schema: str) -> str:
     """The names of the tables of a schema."""
     return f"SELECT t.name FROM sys.tables AS t WHERE t.schema_id = SCHEMA_ID({literal(schema)});"
+
+
+def sees(schema: str) -> str:
+    """Who looks, where, and whether what he does not see is not there."""
+    return (
+        "SELECT USER_NAME() AS who, DB_NAME() AS name, CASE WHEN HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), "
+        "N'DATABASE', N'VIEW DEFINITION') = 1 OR HAS_PERMS_BY_NAME("
+        f"{literal(quote_name(schema))}, N'SCHEMA', N'VIEW DEFINITION') = 1 THEN 1 ELSE 0 END AS sees;"
+    )
 
 
 def jobs(schema: str) -> str:

@@ -1,0 +1,488 @@
+"""What somebody has accepted lies in sql/accepted.toml with the reason: it is said each time, it is no
+finding and nothing a deployment does; an entry that is no longer true is said too."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from redial.cli.deploy import deploy, drift, plan, verify
+from redial.cli.history import baseline, repair, rollback
+from redial.deploy.fingerprint import Difference, Thing
+from redial.deploy.fingerprint.compare import CHANGED, EXCESS
+
+from .conftest import another_revision, logged_in_as, run, status_of
+
+pytestmark = pytest.mark.driver
+ERROR, CHANGES, BLOCKED = 1, 2, 3
+SERVER = "REDIAL-EMBEDDED"
+GRANT = "permission SELECT to joe on OBJECT Landing is there, and no file of this configuration makes it"
+ENTRY = {"finding": GRANT, "server": SERVER, "reason": "reports until the warehouse is there"}
+
+
+@pytest.fixture(autouse=True)
+def day(monkeypatch):
+    """The day by which ``until`` is judged."""
+    said = {"today": date(2026, 11, 28)}
+    monkeypatch.setattr("redial.cli.accepted.today", lambda: said["today"])
+    return said
+
+
+@pytest.fixture
+def granted(site, project):
+    """Somebody may read Landing, and the project knows nothing of it."""
+    run(site.server, "CREATE USER joe WITHOUT LOGIN; GRANT SELECT ON audit.Landing TO joe;")
+    return site
+
+
+def written(project: Path, *entries: dict[str, str], text: str = "") -> Path:
+    """The project's file."""
+    path = project / "sql" / "accepted.toml"
+    blocks = [
+        "".join(
+            f"{key} = {value if key == 'until' else json.dumps(value)}\n"
+            for key, value in one.items()
+        )
+        for one in entries
+    ]
+    path.write_text("# ours\n" + "".join(f"\n[[accepted]]\n{one}" for one in blocks) + text)
+    return path
+
+
+# --- accepted --------------------------------------------------------------------------------------------
+
+
+def test_a_grant_that_is_accepted_is_said_with_its_reason_and_does_not_keep_ci_red(
+    granted, project, capsys
+):
+    assert status_of(verify, server=granted.server) == 1
+    assert GRANT in capsys.readouterr().out
+    written(project, ENTRY | {"until": "2026-11-28"})
+    for looks in (verify, drift):
+        assert status_of(looks, server=granted.server) == 0
+        said = capsys.readouterr().out
+        assert (
+            f"note: accepted: {GRANT}. sql/accepted.toml:3, until 2026-11-28: reports until the "
+            "warehouse is there\n"
+        ) in said
+        assert "0 findings" in said
+
+
+def test_the_line_of_verify_can_be_copied_whole(granted, project, capsys):
+    assert status_of(verify, server=granted.server) == 1
+    [line] = [one for one in capsys.readouterr().out.splitlines() if one.startswith(GRANT)]
+    written(project, ENTRY | {"finding": line})
+    assert status_of(verify, server=granted.server) == 0
+    assert "sql/accepted.toml:3, without an end: reports" in capsys.readouterr().out
+
+
+def test_one_right_more_is_no_right_that_was_accepted(granted, project, capsys):
+    written(project, ENTRY)
+    run(granted.server, "GRANT SELECT ON audit.Landing TO joe WITH GRANT OPTION;")
+    assert status_of(verify, server=granted.server) == 1
+    said = capsys.readouterr().out
+    assert f"sql/accepted.toml:3: was written for another state of it: {GRANT}" in said
+    assert 'look at what it is now; then text = "grant with option"' in said
+    written(project, ENTRY | {"text": "grant with option"})
+    assert status_of(verify, server=granted.server) == 0
+    run(granted.server, "REVOKE GRANT OPTION FOR SELECT ON audit.Landing FROM joe CASCADE;")
+    capsys.readouterr()
+    assert status_of(verify, server=granted.server) == 1
+    assert "then take its text out" in capsys.readouterr().out
+
+
+def test_a_view_of_somebodys_is_accepted_with_its_text_and_no_other(granted, project, capsys):
+    run(granted.server, "EXECUTE (N'CREATE VIEW audit.report AS SELECT 1 AS A;');")
+    options = {"server": granted.server, "accept": True, "reason": "reports"}
+    assert status_of(baseline, **options) == 0
+    assert 'text = "' in (project / "sql" / "accepted.toml").read_text()
+    assert status_of(verify, server=granted.server) == 0
+    run(granted.server, "EXECUTE (N'ALTER VIEW audit.report AS SELECT 2 AS A;');")
+    capsys.readouterr()
+    assert status_of(verify, server=granted.server) == 1
+    said = capsys.readouterr().out
+    assert (
+        "was written for another state of it: module report is there" in said and 'text = "' in said
+    )
+
+
+def test_a_deployment_leaves_what_is_accepted_and_plan_says_so(granted, project, tmp_path, capsys):
+    """1 A grant, a reader switched off, a right denied. 2 A later revision is planned and sent."""
+    run(granted.server, "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    run(granted.server, "DENY EXECUTE ON audit.usp_Send TO audit_sender;")
+    options = {"server": granted.server, "accept": True, "reason": "ticket 12"}
+    assert status_of(baseline, **options) == 0
+    later = another_revision(project / "sql" / "generated" / "audit", "usp_LogError")
+    said = {"server": granted.server, "from_folder": str(later)}
+    capsys.readouterr()
+    assert status_of(plan, **said) == CHANGES
+    out = capsys.readouterr().out
+    assert f"note     accepted: {GRANT}. sql/accepted.toml:" in out and ": ticket 12" in out
+    assert "left as it is" not in out and "grant    " not in out and "by hand" not in out
+    assert status_of(deploy, **said) == 0
+    out = capsys.readouterr().out
+    assert out.count("note: accepted: ") == 3 and "verified: everything is there" in out
+    # 0. the way back leaves it too
+    assert status_of(rollback, server=granted.server, yes=True) == 0
+    assert capsys.readouterr().out.count("note: accepted: ") == 3
+    assert run(
+        granted.server,
+        "SELECT p.state_desc FROM sys.database_permissions AS p WHERE p.major_id IN "
+        "(OBJECT_ID(N'audit.Landing'), OBJECT_ID(N'audit.usp_Send')) AND (USER_NAME(p.grantee_principal_id) "
+        "= N'joe' OR p.state = 'D') ORDER BY p.state_desc;",
+    ) == [("DENY",), ("GRANT",)]
+    assert run(
+        granted.server,
+        "SELECT is_activation_enabled FROM sys.service_queues WHERE name = N'TargetQueue';",
+    ) == [(False,)]
+
+
+def test_a_row_of_history_is_repaired_though_something_is_accepted(granted, project, capsys):
+    written(project, ENTRY)
+    run(granted.server, "DELETE FROM audit.DeploymentHistory;")
+    assert status_of(repair, server=granted.server) == 0
+    assert "written anew" in capsys.readouterr().out
+
+
+# --- stale -----------------------------------------------------------------------------------------------
+
+
+def test_a_grant_that_is_gone_leaves_a_stale_entry(granted, project, capsys):
+    written(project, ENTRY)
+    run(granted.server, "REVOKE SELECT ON audit.Landing FROM joe;")
+    for looks in (verify, plan):
+        assert status_of(looks, server=granted.server) == 0
+        said = capsys.readouterr().out
+        assert (
+            f"sql/accepted.toml:3: stale: nothing of configuration audit on {SERVER!r} is so"
+            in said
+        )
+        assert "Next: take the entry out" in said
+
+
+def test_a_day_that_is_past_makes_it_a_finding_again(granted, project, day, capsys):
+    written(project, ENTRY | {"until": "2026-11-28"})
+    assert status_of(verify, server=granted.server) == 0
+    day["today"] = date(2026, 11, 29)
+    capsys.readouterr()
+    assert status_of(verify, server=granted.server) == 1
+    said = capsys.readouterr().out
+    assert f"{GRANT}. Next: REVOKE SELECT" in said
+    assert (
+        f"sql/accepted.toml:3: stale: it was accepted until 2026-11-28, and today is 2026-11-29: {GRANT}"
+        in said
+    )
+
+
+# --- whose -----------------------------------------------------------------------------------------------
+
+
+def test_an_entry_of_another_server_accepts_nothing_here_and_is_named(granted, project, capsys):
+    written(project, ENTRY | {"server": "PROD1"})
+    assert status_of(verify, server=granted.server) == 1
+    said = capsys.readouterr().out
+    assert (
+        f"sql/accepted.toml:3: accepts it on server 'PROD1', and this is {SERVER!r}: {GRANT}"
+        in said
+    )
+    assert "Next: an entry for this server, or undo it here" in said
+
+
+def test_a_file_of_another_server_is_named(site, project, capsys):
+    written(project, ENTRY | {"server": "PROD1"}, ENTRY | {"server": "PROD2"})
+    assert status_of(verify, server=site.server) == 0
+    said = capsys.readouterr().out
+    assert (
+        f"sql/accepted.toml accepts nothing on this server, {SERVER!r}: its entries are for PROD1, PROD2"
+        in said
+    )
+    # 0. beside one for this server they are nothing to speak of
+    run(site.server, "CREATE USER joe WITHOUT LOGIN; GRANT SELECT ON audit.Landing TO joe;")
+    others = ENTRY | {"finding": "module x is there", "server": "PROD1"}
+    written(project, ENTRY | {"server": "redial-*"}, others)
+    assert status_of(verify, server=site.server) == 0
+    assert "PROD" not in capsys.readouterr().out
+
+
+def test_an_entry_of_another_configuration_or_database_accepts_nothing(granted, project, capsys):
+    for other in ({"config": "etl"}, {"database": "warehouse"}):
+        written(project, ENTRY | other)
+        assert status_of(verify, server=granted.server) == 1
+        assert "sql/accepted.toml" not in capsys.readouterr().out
+    written(project, ENTRY | {"config": "audit", "database": "SITE"})
+    assert status_of(verify, server=granted.server) == 0
+
+
+def test_what_is_missing_or_of_ours_cannot_be_accepted(granted, project, capsys):
+    run(granted.server, "DROP VIEW audit.vw_Errors; REVOKE SELECT ON audit.Landing FROM joe;")
+    written(project, ENTRY | {"finding": "module vw_Errors is missing"})
+    assert status_of(verify, server=granted.server) == 1
+    said = capsys.readouterr().out
+    assert "module vw_Errors is missing. Next: redial deploy" in said
+    assert "sql/accepted.toml:3: this cannot be accepted" in said
+    assert status_of(plan, server=granted.server) == CHANGES
+
+
+def test_what_the_next_deployment_drops_all_the_same_cannot_be_accepted(site, project, capsys):
+    run(
+        site.server,
+        "CREATE INDEX IX_Landing_Conversation ON audit.Landing (ConversationId, MessageSequence);",
+    )
+    said = "index IX_Landing_Conversation of Landing is there, and no file of this configuration makes it"
+    written(project, ENTRY | {"finding": said})
+    assert status_of(verify, server=site.server) == 1
+    assert "sql/accepted.toml:3: this cannot be accepted" in capsys.readouterr().out
+    assert status_of(baseline, server=site.server) == 0
+    assert "not accepted" not in capsys.readouterr().out
+
+
+# --- bad input -------------------------------------------------------------------------------------------
+
+BAD = {
+    # what the file has, what is said
+    "a key that is none": (
+        ENTRY | {"untill": "2027-01-31"},
+        "sql/accepted.toml:3: has no key untill; it may have finding, server, reason, until",
+    ),
+    "no reason": (
+        {key: ENTRY[key] for key in ("finding", "server")},
+        "sql/accepted.toml:3: reason is missing\n  Next: say why it stays",
+    ),
+    "an empty reason": (ENTRY | {"reason": " "}, "sql/accepted.toml:3: reason is missing"),
+    "no finding": (
+        {key: ENTRY[key] for key in ("server", "reason")},
+        "sql/accepted.toml:3: finding is missing\n  Next: copy the line that redial verify prints",
+    ),
+    "no server": (
+        {key: ENTRY[key] for key in ("finding", "reason")},
+        "sql/accepted.toml:3: server is missing\n  Next: say its name",
+    ),
+    "a day that is none": (
+        ENTRY | {"until": "2027-02-30"},
+        "sql/accepted.toml: is not TOML: Invalid date or datetime (at line 7, column 9)",
+    ),
+    "a day as text that is none": (
+        ENTRY | {"until": "'next year'"},
+        "sql/accepted.toml:3: until is 'next year', and no day\n  Next: write it as 2027-01-31",
+    ),
+    "a time": (
+        ENTRY | {"until": "2027-01-31T00:00:00"},
+        "sql/accepted.toml:3: until is '2027-01-31 00:00:00', and no day",
+    ),
+    "a configuration that is none": (
+        ENTRY | {"config": "audti"},
+        "sql/accepted.toml:3: config 'audti' has no file in sql/configs\n  Next: use one of: audit",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_file_that_is_wrong_is_named_with_line_and_cause(site, project, what, capsys):
+    entry, said = BAD[what]
+    written(project, entry)
+    for command in (verify, plan, deploy, drift, baseline, repair, rollback):
+        assert status_of(command, server=site.server) == ERROR
+        out = capsys.readouterr().err
+        assert said in out and "Next: " in out, out
+
+
+TEXTS = {
+    "no TOML": ("[[accepted]\n", "is not TOML: "),
+    "another table": ("[known]\na = 1\n", "has 'known', and holds nothing but [[accepted]]"),
+    "one table for all": ("[accepted]\nfinding = 'x'\n", "holds nothing but [[accepted]]"),
+    "a list of texts": (
+        "accepted = ['x']\n",
+        "sql/accepted.toml, entry 1: is 'x', no [[accepted]]",
+    ),
+    "a number": (
+        "[[accepted]]\nreason = 7\n",
+        "sql/accepted.toml:2: reason is 7, and must be a text",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TEXTS)
+def test_a_text_that_is_no_such_file_is_named(site, project, what, capsys):
+    text, said = TEXTS[what]
+    written(project, text=text)
+    assert status_of(verify, server=site.server) == ERROR
+    out = capsys.readouterr().err
+    assert out.startswith("sql/accepted.toml") and said in out and "Next: " in out, out
+
+
+def test_an_entry_that_stands_twice_is_named(site, project, capsys):
+    written(project, ENTRY, ENTRY | {"finding": f"{GRANT}. Next: REVOKE"})
+    assert status_of(verify, server=site.server) == ERROR
+    assert "sql/accepted.toml:8: says the same as sql/accepted.toml:3" in capsys.readouterr().err
+
+
+# --- baseline --------------------------------------------------------------------------------------------
+
+
+def test_a_baseline_prints_the_entry_and_writes_it_with_a_reason(granted, project, capsys):
+    run(granted.server, "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    run(granted.server, "DROP VIEW audit.vw_Errors;")
+    path = project / "sql" / "accepted.toml"
+    # 1. printed, what is missing not
+    assert status_of(baseline, server=granted.server) == CHANGES
+    said = capsys.readouterr().out
+    assert f"not accepted: {GRANT}" in said and "vw_Errors" not in said
+    assert (
+        f'[[accepted]]\nfinding = "{GRANT}"\nconfig = "audit"\nserver = "{SERVER}"\ndatabase = "site"\n'
+        'reason = ""\n'
+    ) in said
+    assert not path.exists()
+    # 2. written: one of them, then all
+    options = {
+        "server": granted.server,
+        "accept": True,
+        "reason": 'it\'s "ours"\\',
+        "until": "2027-01-31",
+    }
+    assert status_of(baseline, **options, finding=[GRANT]) == CHANGES
+    said = capsys.readouterr().out
+    assert f"accepted in sql/accepted.toml: {GRANT}" in said
+    assert "not accepted: queue TargetQueue: activation is off" in said
+    assert status_of(baseline, **options) == 0
+    assert path.read_text().count("[[accepted]]") == 2
+    capsys.readouterr()
+    # 3. so the view is the only finding
+    assert status_of(verify, server=granted.server) == 1
+    said = capsys.readouterr().out
+    assert "1 finding " in said and 'until 2027-01-31: it\'s "ours"\\' in said
+    # 4. again there is nothing to write
+    assert status_of(baseline, **options) == 0
+    assert path.read_text().count("[[accepted]]") == 2
+
+
+def test_who_may_only_look_can_write_the_entry(site, project, capsys):
+    """The right to look is itself one that no file grants."""
+    run(site.server, "CREATE LOGIN looker2 WITH PASSWORD = N'Long-enough-1';")
+    run(
+        site.server,
+        "CREATE USER looker2 FOR LOGIN looker2; GRANT VIEW DEFINITION TO looker2; "
+        "GRANT SELECT ON SCHEMA::audit TO looker2;",
+    )
+    looker = logged_in_as(site.server, "looker2", "Long-enough-1")
+    finding = GRANT.replace("joe on OBJECT Landing", "looker2 on SCHEMA audit")
+    options = {"accept": True, "reason": "looks each night", "finding": [f"{finding}. Next: ..."]}
+    assert status_of(baseline, server=looker, **options) == 0
+    # 0. what surrounds it is a matter for who may write
+    assert status_of(verify, server=looker) == 1
+    said = capsys.readouterr().out
+    assert f"accepted: {finding}" in said and "VIEW DEFINITION to looker2" in said
+    assert status_of(baseline, server=site.server) == 0
+    assert status_of(verify, server=looker) == 0
+
+
+def test_a_file_of_windows_is_read_and_added_to(granted, project):
+    path = written(project)
+    path.write_bytes("\ufeff# ours\r\n".encode())
+    options = {"server": granted.server, "accept": True, "reason": "reports"}
+    assert status_of(baseline, **options) == 0
+    assert status_of(verify, server=granted.server) == 0
+    assert path.read_bytes().startswith("\ufeff# ours\r\n\n[[accepted]]\n".encode())
+
+
+def test_what_surrounds_an_installation_is_accepted_when_it_is_named(site, project, capsys):
+    run(site.server, "ALTER DATABASE CURRENT SET TRUSTWORTHY ON;")
+    finding = "database option trustworthy: value is on, and was off at the last deployment"
+    options = {"server": site.server, "accept": True, "reason": "CLR until spring"}
+    assert status_of(baseline, **options) == 0
+    assert "nothing more to accept" in capsys.readouterr().out
+    assert not (project / "sql" / "accepted.toml").exists()
+    assert status_of(verify, server=site.server) == 1
+    assert status_of(baseline, **options, finding=[finding]) == 0
+    capsys.readouterr()
+    assert status_of(verify, server=site.server) == 0
+    assert f"accepted: {finding}. sql/accepted.toml:4" in capsys.readouterr().out
+
+
+def test_options_of_a_baseline_that_do_not_fit_are_named(granted, project, capsys):
+    bad = [
+        ({"accept": True}, "--reason is missing"),
+        ({"reason": "x"}, "goes with --accept only"),
+        ({"finding": [GRANT]}, "goes with --accept only"),
+        ({"accept": True, "reason": "x", "until": "soon"}, "until is 'soon', and no day"),
+        ({"accept": True, "reason": "x", "finding": ["nothing"]}, "is no finding here"),
+    ]
+    for options, said in bad:
+        assert status_of(baseline, server=granted.server, **options) == ERROR
+        out = capsys.readouterr().err
+        assert said in out and "Next: " in out, out
+    assert not (project / "sql" / "accepted.toml").exists()
+
+
+# --- what an earlier version has accepted in the database ------------------------------------------------
+
+
+JOE = Difference(Thing("permission", "SELECT to joe", "OBJECT Landing"), EXCESS)
+READERS = Difference(Thing("queue", "TargetQueue"), CHANGED, "activation", "on", "off")
+
+
+def accepted_in_the_database(server: str, *differences: Difference) -> None:
+    """As ``redial baseline --accept`` of an earlier version has written it."""
+    keys = ", ".join(f'"{one.key(0)}"' for one in differences or [JOE])
+    run(
+        server,
+        """UPDATE audit.DeploymentText SET Known = REPLACE(Known, N'"accepted": []', """
+        f"""N'"accepted": [{keys}]');""",
+    )
+
+
+def test_what_an_earlier_version_has_accepted_stays_accepted_and_can_be_moved(
+    granted, project, capsys
+):
+    accepted_in_the_database(granted.server)
+    assert status_of(verify, server=granted.server) == 0
+    said = capsys.readouterr().out
+    assert (
+        f"note: accepted: {GRANT}. An earlier version has written so into the database. Next: "
+        in said
+    )
+    assert "redial baseline --accept --reason '...', which moves it into sql/accepted.toml" in said
+    # 1. neither a deployment nor a baseline takes it away unasked
+    run(granted.server, "DROP VIEW audit.vw_Errors;")
+    assert status_of(deploy, server=granted.server) == 0
+    assert status_of(baseline, server=granted.server) == CHANGES
+    assert status_of(verify, server=granted.server) == 0
+    # 2. moved
+    options = {"server": granted.server, "accept": True, "reason": "reports"}
+    capsys.readouterr()
+    assert status_of(baseline, **options) == 0
+    assert "taken out of the database" in capsys.readouterr().out
+    assert status_of(verify, server=granted.server) == 0
+    said = capsys.readouterr().out
+    assert "sql/accepted.toml:4" in said and "database" not in said.partition("note: accepted")[2]
+    # 3. so without the entry it is a finding
+    (project / "sql" / "accepted.toml").unlink()
+    assert status_of(verify, server=granted.server) == 1
+
+
+def test_one_of_two_is_moved_and_the_other_stays_accepted(granted, project, capsys):
+    run(granted.server, "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    accepted_in_the_database(granted.server, JOE, READERS)
+    options = {"server": granted.server, "accept": True, "reason": "reports", "finding": [GRANT]}
+    assert status_of(baseline, **options) == CHANGES
+    capsys.readouterr()
+    assert status_of(verify, server=granted.server) == 0
+    said = capsys.readouterr().out
+    assert f"accepted: {GRANT}. sql/accepted.toml:4" in said
+    assert "queue TargetQueue: activation is off, not on. An earlier version has written so" in said
+
+
+def test_what_the_database_accepts_and_is_gone_is_stale_until_a_baseline(granted, project, capsys):
+    accepted_in_the_database(granted.server)
+    run(granted.server, "REVOKE SELECT ON audit.Landing FROM joe;")
+    assert status_of(verify, server=granted.server) == 0
+    said = capsys.readouterr().out
+    assert (
+        "stale: an earlier version has written into the database that 1 difference more is" in said
+    )
+    assert status_of(baseline, server=granted.server) == 0
+    capsys.readouterr()
+    assert status_of(verify, server=granted.server) == 0
+    assert "stale" not in capsys.readouterr().out
