@@ -172,6 +172,7 @@ def test_an_unknown_config_is_answered_with_the_known_ones(capsys):
     assert status_of(deploy, "adit") == 1
     error = capsys.readouterr().err
     assert "--config adit" in error and "use one of: audit" in error
+    assert "did you mean audit?" in error
 
 
 # --- servers -----------------------------------------------------------------------------------
@@ -260,7 +261,7 @@ def test_an_empty_secret_is_an_error_and_not_the_embedded_broker(
 
 def test_an_empty_server_option_reaches_the_command_as_one():
     done = subprocess.run(
-        [*REDIAL, "verify", "--server", ""],
+        [*REDIAL, "verify", "--config", "audit", "--server", ""],
         check=False,
         capture_output=True,
         text=True,

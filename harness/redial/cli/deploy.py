@@ -60,6 +60,7 @@ def plan(
     if form not in FORMS:
         raise UserError(f"--format {form}", "is not known", f"use one of: {', '.join(FORMS)}")
     model = load_named(config)
+    config = model.name
     files = reviewed(config, model, from_folder)
     with open_server(server, database, must_be_named=True, labelled=False) as target:
         allowed = Allowed(overwrite, _losses(allow_loss))
@@ -100,6 +101,7 @@ def deploy(
     overwrite: replace what was changed by hand. allow_loss: TABLE=ROWS, each a table to drop.
     """
     model = load_named(config)
+    config = model.name
     files = None if mutant else reviewed(config, model, from_folder)
     allowed = Allowed(overwrite, _losses(allow_loss), wait_seconds)
     with open_server(server, database, create, must_be_named=True, labelled=bool(mutant)) as target:
@@ -178,6 +180,7 @@ def verify(
 ) -> int:
     """Look whether an installation is whole; 1 when it is not."""
     model = load_named(config)
+    config = model.name
     files = reviewed(config, model, from_folder)
     with open_server(server, database, must_be_named=True, labelled=False) as target:
         return _said(look(model, connect_odbc(target.odbc), files))
@@ -233,6 +236,7 @@ def adopt(
 ) -> None:
     """Take a change that was made by hand into the project folder; plan and deploy then keep it."""
     model = load_named(config)
+    config = model.name
     files = reviewed(config, model, from_folder, as_rendered=True)
     if not (names := list(modules)):
         raise UserError(

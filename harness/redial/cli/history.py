@@ -45,6 +45,7 @@ def history(
     if form not in ("text", "json"):
         raise UserError(f"--format {form}", "is not known", "use one of: text, json")
     model = load_named(config)
+    config = model.name
     with open_server(server, database, must_be_named=True) as target:
         with looking(connect_odbc(target.odbc), model) as connection:
             done = deployments(connection, model.schema_name)
@@ -144,6 +145,7 @@ def baseline(
     from then on; verify says so each time. 2 when there is something to accept and ``accept`` is not said.
     """
     model = load_named(config)
+    config = model.name
     files = reviewed(config, model, from_folder)
     with open_server(server, database, must_be_named=True) as target:
         with looking(connect_odbc(target.odbc), model) as connection:
@@ -179,6 +181,7 @@ def repair(
 ) -> None:
     """Put the history right: attempts cut off, kept files that cannot be read, a row that is lost."""
     model = load_named(config)
+    config = model.name
     files = reviewed(config, model, from_folder)
     with (
         open_server(server, database, must_be_named=True, labelled=False) as target,

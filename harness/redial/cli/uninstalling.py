@@ -33,6 +33,7 @@ def uninstall(
     print_only: the T-SQL, and nothing else.
     """
     model = load_named(config)
+    config = model.name
     if yes and yes != config:
         raise UserError(
             f"--yes {yes}",
