@@ -9,7 +9,7 @@ from typing import Any
 
 from redial.cli.adopting import write
 from redial.cli.configs import load_named
-from redial.cli.errors import UserError, command
+from redial.cli.errors import UserError, command, quoted
 from redial.cli.installing import (
     Allowed,
     install,
@@ -247,7 +247,7 @@ def adopt(
     for name in names:
         one = next((each for each in looks if _has(each, name)), looks[0])
         path = write(config, one, name, files, f"database {one.database}")
-        print(f"adopted: {path}. Next: look at it, keep it with the project; redial deploy")
+        print(f"adopted: {quoted(path)}. Next: look at it, keep it with the project; redial deploy")
 
 
 def _has(one: Look, module: str) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -52,6 +55,12 @@ def command(function: Callable[..., int | None]) -> Callable[..., None]:
             raise SystemExit(status)
 
     return run
+
+
+def quoted(word: object) -> str:
+    """A path or name as a command line takes it, to be copied."""
+    text = str(word)
+    return subprocess.list2cmdline([text]) if os.name == "nt" else shlex.quote(text)
 
 
 def explained(error: Exception) -> str | None:

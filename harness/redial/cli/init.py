@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from redial.cli.errors import UserError, command
+from redial.cli.errors import UserError, command, quoted
 from redial.cli.naming import renamed
 from redial.config import load
 from redial.project import Project
@@ -68,6 +68,6 @@ def init(folder: str, name: str = "messages") -> None:
     rendered = write(load(project.configs / f"{name}.toml"), project.generated / name)
     print(f"  {project.generated / name}: {len(rendered)} files")
     print(
-        f"Next: cd {folder}, look at sql/configs/{name}.toml, "
+        f"Next: cd {quoted(folder)}, look at sql/configs/{name}.toml, "
         f"then redial deploy --config {name} --server embedded"
     )
