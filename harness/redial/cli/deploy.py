@@ -12,6 +12,7 @@ from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command, quoted
 from redial.cli.installing import (
     Allowed,
+    heard,
     install,
     progress,
     reviewed,
@@ -108,7 +109,7 @@ def deploy(
         connect = connect_odbc(target.odbc)
         if files is None:
             print(f"deploying {config}, COMPARISON ONLY: {mutant}, to {target.label}")
-            report = apply(model, connect, progress, mutant, wait_seconds=wait_seconds)
+            report = apply(model, connect, progress, mutant, wait_seconds=wait_seconds, heard=heard)
             print(f"{len(report.files)} files, {report.batches} batches")
             print("not verified: that looks for the procedures we ship. Next: docs/comparators.md")
             return 0

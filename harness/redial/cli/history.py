@@ -16,6 +16,7 @@ from redial.deploy import connect_odbc, survey
 from redial.deploy.apply import looking
 from redial.deploy.baseline import acceptable, keep_baseline
 from redial.deploy.history import (
+    DONE,
     Attempt,
     Deployment,
     NoWayBack,
@@ -67,6 +68,8 @@ def history(
         if shown_lines:
             print("\n".join(["", f"{title}:", *shown_lines]))
     if attempt is not None:
+        if tried[0].outcome == DONE and tried[0].message:
+            print(f"\n{tried[0].message}")
         print(f"\nplan:\n{tried[0].changes or 'no changes were planned'}")
 
 
@@ -81,7 +84,7 @@ def _tried(one: Attempt) -> str:
     change = f"{one.before[:SHORT] or 'nothing'} -> {one.after[:SHORT]}"
     source = f", source {one.revision}" if one.revision else ""
     where = f" from {one.host}" if one.host else ""
-    why = f": {one.message}" if one.message else ""
+    why = f": {one.message}" if one.message and one.outcome != DONE else ""
     return (
         f"{one.number:>4}  {one.started:%Y-%m-%d %H:%M:%S}  {one.what} {one.outcome}{took}  {change}  "
         f"by {one.by}{where}, redial {one.version}{source}{why}"

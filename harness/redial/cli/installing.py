@@ -99,6 +99,7 @@ def install(
         skip=unchanged(config, seen.looks, files),
         opening=opening,
         then=then,
+        heard=heard,
     )
     print(f"{len(report.files)} files, {report.batches} batches")
     return told(looks)
@@ -171,3 +172,8 @@ def _say(text: str) -> None:
 def progress(name: str, number: int, total: int) -> None:
     """One line per file: what is being sent is named before it can fail."""
     print(f"  {number:>2}/{total} {name}", flush=True)
+
+
+def heard(text: str) -> None:
+    """What the server says meanwhile, as it says it."""
+    print(f"  server: {text}", flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command
-from redial.cli.installing import progress
+from redial.cli.installing import heard, progress
 from redial.cli.plan import counted
 from redial.cli.server import open_server
 from redial.config import Config
@@ -54,7 +54,13 @@ def uninstall(
             print(f"Nothing was done. Next: {_next(config, made, purge_data)}")
             return CHANGES
         report = remove(
-            model, connect, purge_data, progress, purge_rows=purge_rows, wait_seconds=wait_seconds
+            model,
+            connect,
+            purge_data,
+            progress,
+            purge_rows=purge_rows,
+            wait_seconds=wait_seconds,
+            heard=heard,
         )
         print(f"{len(report.files)} files, {report.batches} batches: uninstalled")
         return NOTHING

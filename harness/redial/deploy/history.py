@@ -53,6 +53,8 @@ class Record:
     story: Story
     files: Mapping[str, str] | None = None
     """Kept for a way back, before the first change."""
+    said: list[str] = field(default_factory=list)
+    """What the server has said by the end."""
     attempt: int | None = field(default=None, init=False)
     """Its number; None before there is a table to write it in."""
 
@@ -92,10 +94,15 @@ class Record:
             "EndedUtc = SYSUTCDATETIME() WHERE AttemptId = ?;",
             (
                 DONE if failure is None else BROKEN,
-                None if failure is None else str(failure)[:MESSAGE],
+                self._message(failure),
                 self.attempt,
             ),
         )
+
+    def _message(self, failure: DeployError | None) -> str | None:
+        told = [] if failure is None else [str(failure)]
+        told += [f"The server said: {'; '.join(self.said)}"] if self.said else []
+        return " ".join(told)[:MESSAGE] or None
 
     def failed(self, failure: DeployError) -> None:
         """The same for one that failed; where even that cannot be written, the row stays as it is."""
