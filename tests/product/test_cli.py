@@ -24,6 +24,7 @@ from redial.deploy import DeployError, connect_odbc
 from redial.paths import ROOT
 from redial.render import RenderError
 from redial.server import Server, database_of, with_database
+from redial.wheel import FILE
 from redial_broker.tds.embedded import EmbeddedBroker
 from redial_lab.commands.demo import clients_of, demo
 from redial_lab.commands.probe import probe, record
@@ -161,7 +162,7 @@ def test_init_does_not_take_a_file_for_a_folder(capsys, tmp_path):
 @pytest.mark.parametrize(("module", "extra"), [("lxml.etree", "broker"), ("pyspark", "spark")])
 def test_a_missing_module_of_an_extra_is_answered_with_the_command_that_adds_it(module, extra):
     text = explained(ModuleNotFoundError(f"No module named {module!r}", name=module))
-    assert text and f"pip install 'redial-servicebroker[{extra}]'" in text
+    assert text and f"pip install '{FILE}[{extra}]'" in text
 
 
 def test_a_missing_module_of_nobody_is_a_defect():

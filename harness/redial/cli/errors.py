@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-DISTRIBUTION = "redial-servicebroker"
+from redial.wheel import pip_install
 
 EXTRAS = {
     "broker": ("cryptography", "lxml", "sortedcontainers", "tzlocal", "zoneinfo"),
@@ -73,10 +73,7 @@ def explained(error: Exception) -> str | None:
     if isinstance(error, UserError | ProjectMissing):
         return str(error)
     if isinstance(error, ModuleNotFoundError) and (extra := extra_of(error.name)):
-        return (
-            f"{error.name}: is not installed\n"
-            f"  Next: pip install '{DISTRIBUTION}[{extra}]' (in a clone: tools/setup)"
-        )
+        return f"{error.name}: is not installed\n  Next: {pip_install(extra)}"
     if _is_switch_error(error):
         return f"{error}\n  Next: docs/generated/coverage.md says what each switch and value means"
     if isinstance(error, ConfigError):

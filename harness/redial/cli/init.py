@@ -13,11 +13,14 @@ from redial.config import load
 from redial.project import Project
 from redial.render import write
 from redial.version import VERSION
+from redial.wheel import FILE
 
 FILES = {
     "README.md": "README.md",
     "redial.yml": ".github/workflows/redial.yml",
     "azure-pipelines.yml": "azure-pipelines.yml",
+    "requirements.txt": "requirements.txt",
+    "gitattributes": ".gitattributes",
     "tasks.py": "tasks.py",
 }
 """What is in project_folder beside this file, and where it goes."""
@@ -46,7 +49,7 @@ def init(folder: str, name: str = "messages") -> None:
         )
     texts = {
         target: Template(files("redial.cli").joinpath("project_folder", file).read_text("utf-8"))
-        .safe_substitute(name=name, version=VERSION)
+        .safe_substitute(name=name, version=VERSION, wheel=FILE)
         .encode()
         for file, target in FILES.items()
     } | {f"sql/configs/{name}.toml": renamed(name).encode()}

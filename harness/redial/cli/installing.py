@@ -20,10 +20,16 @@ from redial.deploy.loss import left_over
 from redial.deploy.skipping import unchanged
 from redial.deploy.verify import Look, findings
 from redial.project import project
-from redial.render import check, read
+from redial.render import LineEnds, check, read
 
 REVISION = "REDIAL_REVISION"
 """Environment variable: which revision of the source is deployed; else git is asked."""
+
+KEEP_LF = (
+    "redial render writes them anew. Git leaves them alone where .gitattributes has the line "
+    "sql/generated/** -text, as redial init writes it. Of --from: take that folder from its source again"
+)
+"""What mends changed line ends, and keeps them from coming back."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ def reviewed(
         raise UserError(what, "is not there", "redial render; look at what it writes, and keep it")
     try:
         files = read(folder)
+    except LineEnds as error:
+        raise UserError(what, str(error), KEEP_LF) from error
     except ValueError as error:
         raise UserError(what, str(error), "redial render; look at what it writes again") from error
     if f"VALUES (N'{config.name}'," not in files.get("90_deployment.data.sql", ""):

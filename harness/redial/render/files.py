@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from redial.config import Config
@@ -35,10 +35,15 @@ def write(config: Config, directory: Path, root: Path = SQL) -> list[Path]:
     return changed
 
 
+class LineEnds(ValueError):
+    """Files are as they were rendered but for their line ends; the text says which."""
+
+
 def read(directory: Path) -> dict[str, str]:
     """The rendered files of a folder, and the parts they are made of, for deploying what was reviewed.
 
-    Raises ValueError when one is not what SHA256SUMS says, is missing there, or is not named in it.
+    Raises ValueError when one is not what SHA256SUMS says, is missing there, or is not named in it;
+    LineEnds where nothing else is wrong.
     """
     sums = directory / SUMS
     if not sums.is_file():
@@ -49,16 +54,26 @@ def read(directory: Path) -> dict[str, str]:
     present = _present(directory) - {SUMS}
     wrong = [f"{name} is missing" for name in said if name not in present]
     wrong += [f"{name} is not in {SUMS}" for name in present if name not in said]
-    wrong += [
-        f"{name} was changed after it was rendered"
-        for name in said
-        if name in present
-        and hashlib.sha256((directory / name).read_bytes()).hexdigest() != said[name]
-    ]
+    changed = [name for name in said if name in present and _digest(directory / name) != said[name]]
+    ends = [name for name in changed if _digest(directory / name, _with_lf) == said[name]]
+    wrong += [f"{name} was changed after it was rendered" for name in changed if name not in ends]
+    if ends:
+        more = f" and {len(ends) - 1} more files" if len(ends) > 1 else ""
+        wrong.append(
+            f"the line ends of {min(ends)}{more} were changed from LF to CRLF, by git or an editor"
+        )
     if wrong:
-        raise ValueError("; ".join(sorted(wrong)))
+        raise (LineEnds if len(wrong) == bool(ends) else ValueError)("; ".join(sorted(wrong)))
     files = {name: (directory / name).read_bytes().decode("utf-8") for name in said}
     return parts_in(files) | files
+
+
+def _with_lf(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n")
+
+
+def _digest(path: Path, as_meant: Callable[[bytes], bytes] = bytes) -> str:
+    return hashlib.sha256(as_meant(path.read_bytes())).hexdigest()
 
 
 def _present(directory: Path) -> set[str]:
@@ -83,8 +98,13 @@ def check(config: Config, directory: Path, root: Path = SQL, tools: bool = False
     stale = [f"{name}: missing; run redial render" for name in files if name not in present]
     stale += [f"{name}: not rendered any more; run redial render" for name in present - set(files)]
     stale += [
-        f"{name}: stale; run redial render"
+        f"{name}: {_stale(directory / name, text)}; run redial render"
         for name, text in files.items()
         if name in present and (directory / name).read_bytes() != text.encode()
     ]
     return sorted(stale) + (_refused(files) if tools else [])
+
+
+def _stale(path: Path, text: str) -> str:
+    same = _with_lf(path.read_bytes()) == text.encode()
+    return "its line ends were changed from LF to CRLF" if same else "stale"
