@@ -63,7 +63,7 @@ def plan(
     model = load_named(config)
     config = model.name
     files = reviewed(config, model, from_folder)
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         allowed = Allowed(overwrite, _losses(allow_loss))
         seen = _survey(model, connect_odbc(target.odbc), files, allowed)
         tables_are_there(seen.looks, allowed.losses)
@@ -105,7 +105,9 @@ def deploy(
     config = model.name
     files = None if mutant else reviewed(config, model, from_folder)
     allowed = Allowed(overwrite, _losses(allow_loss), wait_seconds)
-    with open_server(server, database, create, must_be_named=True, labelled=bool(mutant)) as target:
+    with open_server(
+        server, database, create, must_be_named=True, labelled=bool(mutant), config=model
+    ) as target:
         connect = connect_odbc(target.odbc)
         if files is None:
             print(f"deploying {config}, COMPARISON ONLY: {mutant}, to {target.label}")
@@ -183,7 +185,7 @@ def verify(
     model = load_named(config)
     config = model.name
     files = reviewed(config, model, from_folder)
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         return _said(look(model, connect_odbc(target.odbc), files))
 
 
@@ -194,7 +196,7 @@ def drift(config: str, server: str | None = None, database: str | None = None) -
     It is compared with the files that deployment has kept in the database: none are needed here.
     """
     model = load_named(config)
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         connect = connect_odbc(target.odbc)
         with looking(connect, model) as connection:
             files = _last(connection, model)
@@ -243,7 +245,7 @@ def adopt(
         raise UserError(
             "adopt", "--module is missing", "redial plan names what was changed by hand"
         )
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         looks = look(model, connect_odbc(target.odbc), files)
     for name in names:
         one = next((each for each in looks if _has(each, name)), looks[0])

@@ -25,7 +25,7 @@ _COMMON = {"config": _CONFIG, "server": _NAMED, "database": _DATABASE}
     iterable=["allow_loss"],
     help=_COMMON
     | {
-        "create": "make the database if it is not there",
+        "create": "make the database if it is not there, and the target's where that is another",
         "mutant": "comparison only: a name of sql/mutants or sql/comparators to install instead",
         "wait_seconds": _WAIT,
         "plan": "file of plan --out: refused when the server is not as it was then",

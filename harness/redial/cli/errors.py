@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -65,6 +66,19 @@ def quoted(word: object) -> str:
 
 def explained(error: Exception) -> str | None:
     """The text for an expected error, None for any other."""
+    text = _explained(error)
+    where = "; ".join(getattr(error, "__notes__", ()))
+    if text is None or not where or all(name in text for name in _NAMED.findall(where)):
+        return text
+    said, before_next, next = text.partition("\n  Next: ")
+    return f"{said}\n  Where: {where}{before_next}{next}"
+
+
+_NAMED = re.compile(r"(?:configuration|database) ([^,;]+)")
+"""The names in a note (``redial.deploy.errors.placed``)."""
+
+
+def _explained(error: Exception) -> str | None:
     from redial.config.load import ConfigError
     from redial.deploy.errors import DeployError, server_message
     from redial.project import ProjectMissing

@@ -47,7 +47,7 @@ def history(
         raise UserError(f"--format {form}", "is not known", "use one of: text, json")
     model = load_named(config)
     config = model.name
-    with open_server(server, database, must_be_named=True) as target:
+    with open_server(server, database, must_be_named=True, config=model) as target:
         with looking(connect_odbc(target.odbc), model) as connection:
             done = deployments(connection, model.schema_name)
             tried = attempts(connection, model.schema_name)
@@ -109,7 +109,7 @@ def rollback(
     """
     model = load_named(config)
     allowed = Allowed(overwrite, wait_seconds=wait_seconds)
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         connect = connect_odbc(target.odbc)
         with looking(connect, model, wait_seconds) as connection:
             chosen, files = _way_back(connection, model, to)
@@ -150,7 +150,7 @@ def baseline(
     model = load_named(config)
     config = model.name
     files = reviewed(config, model, from_folder)
-    with open_server(server, database, must_be_named=True) as target:
+    with open_server(server, database, must_be_named=True, config=model) as target:
         with looking(connect_odbc(target.odbc), model) as connection:
             done = deployments(connection, model.schema_name)
             content = content_of(files, model.schema_name)
@@ -187,7 +187,7 @@ def repair(
     config = model.name
     files = reviewed(config, model, from_folder)
     with (
-        open_server(server, database, must_be_named=True, labelled=False) as target,
+        open_server(server, database, must_be_named=True, labelled=False, config=model) as target,
         looking(connect_odbc(target.odbc), model, wait_seconds) as connection,
     ):
         done = repair_history(connection, model, files, wait_seconds)

@@ -44,7 +44,7 @@ def uninstall(
     if print_only:
         print(printed(model, files, purge_data, purge_rows), end="")
         return NOTHING
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         connect = connect_odbc(target.odbc)
         made = removal_plan(model, connect, files, purge_data)
         if not made.removals:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redial.config import Config
-from redial.deploy.errors import DeployError, server_message
+from redial.deploy.errors import DeployError, database_at, placed, server_message
 from redial.deploy.history import Record, Story
 from redial.deploy.live import live
 from redial.deploy.port import Connect
@@ -143,7 +143,9 @@ def check(
         if not more:
             raise
         short = _PRINTED.sub("", error.text)
-        raise DeployError(error.file, error.line, error.number, short + more) from error
+        raise DeployError(
+            error.file, error.line, error.number, short + more, error.database
+        ) from error
 
 
 _PRINTED = re.compile(r" \d+ more are printed above\.$")
@@ -211,7 +213,7 @@ def _send(
         if heard is not None:
             heard(text)
 
-    with closing(connect()) as connection:
+    with closing(connect()) as connection, placed(config.name, "", connection):
         connection.autocommit = True  # ALTER DATABASE and BEGIN DIALOG tests want no transaction
         for text in telling(words):
             _run_batch(connection, "SESSION_CONTEXT", 1, text)
@@ -255,7 +257,7 @@ def looking(connect: Connect, config: Config, wait_seconds: int | None = None) -
     with closing(connect()) as connection:
         connection.autocommit = True
         _run_batch(connection, "LOCK_TIMEOUT", 1, f"SET LOCK_TIMEOUT {wait_ms:d};")
-        with naming(connection, config):
+        with placed(config.name, "", connection), naming(connection, config):
             yield connection
 
 
@@ -273,7 +275,7 @@ def naming(connection: Any, config: Config) -> Iterator[None]:
         except Exception:  # the error that ended the deployment is the one to tell
             raise error from None
         text = f"{error.text} {WHO}{who}. Next: let it end, or wait longer (--wait-seconds)"
-        raise DeployError(error.file, error.line, error.number, text) from error
+        raise DeployError(error.file, error.line, error.number, text, error.database) from error
 
 
 @contextmanager
@@ -380,7 +382,7 @@ def _run_batch(
                 more = cursor.nextset()
         except Exception as error:
             number, message = server_message(error)
-            raise DeployError(name, line, number, message) from error
+            raise DeployError(name, line, number, message, database_at(connection)) from error
 
 
 @contextmanager

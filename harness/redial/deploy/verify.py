@@ -31,6 +31,9 @@ from redial.deploy.port import Connect
 from redial.render import Side, render, sides, signed_modules, signer_prefix
 from redial.render.quoting import literal, quote_name
 
+NO_DATABASE, NO_USER = 911, 916
+"""There is no database of that name; the login has no user in it (sys.messages)."""
+
 
 @dataclass(frozen=True)
 class Look:
@@ -127,7 +130,7 @@ def look_over(
             if apart:
                 use(connection, database)
         except DeployError as error:
-            seen.append(_Seen(here, database, {}, None, [f"{error.text} Next: {DEPLOY}"]))
+            seen.append(_Seen(here, database, {}, None, [_closed(error, database)]))
             continue
         seen.append(_seen(connection, config, here, rendered, database))
     if apart:
@@ -155,6 +158,16 @@ class _Seen:
     @property
     def catalog(self) -> Catalog:
         return self.found.catalog if self.found else {}
+
+
+def _closed(error: DeployError, database: str) -> str:
+    """Why the target's database could not be looked at, and what helps."""
+    quoted = quote_name(database)
+    help_ = {
+        NO_DATABASE: f"redial deploy --create makes it, or CREATE DATABASE {quoted};",
+        NO_USER: f"in {quoted}, its owner: CREATE USER .. FOR LOGIN .., for the login you come with.",
+    }
+    return f"{error.text} Next: {help_.get(error.number or 0, DEPLOY)}"
 
 
 def files_of_side(files: Mapping[str, str], here: Side) -> dict[str, str]:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from redial.config import Config
+from redial.config import Config, ConfigError
 from redial.paths import SQL
 from redial.render.modules import on_disk, parts_in
 from redial.render.renderer import SUMS, RenderError, render
-from redial.render.runners import unsafe
+from redial.render.runners import unsafe, unsafe_name
 
 
 def write(config: Config, directory: Path, root: Path = SQL) -> list[Path]:
     """Render ``config`` into ``directory``; remove what is no longer rendered there.
 
     root: of the templates. Returns the paths whose content changed. Raises RenderError, also for a
-    script that some tool would cut in a wrong place: nothing is written then.
+    script that some tool would cut in a wrong place, and ConfigError where a name leads to that: nothing
+    is written then.
     """
     files = on_disk(render(config, root))
     if refused := _refused(files):
+        if names := _at_fault(config):
+            raise ConfigError(f"{config.name}.toml", names)
         raise RenderError("; ".join(refused))
     changed = []
     for name, text in files.items():
@@ -85,6 +89,28 @@ def _refused(files: Mapping[str, str]) -> list[str]:
     """What tools would not run as it is meant, of rendered files."""
     scripts = {name: text for name, text in files.items() if name.endswith(".sql")}
     return [f"{name}, {why}" for name, text in scripts.items() for why in unsafe(text)]
+
+
+def _at_fault(config: Config) -> list[str]:
+    """Names of a configuration that some tool takes for something of its own, as problems of its file."""
+    return [
+        f"{key}: {name!r} cannot stand in files that any tool may run: {why}, and nothing was written; "
+        "allowed: a name without quotes, $, {{ and marks of comments"
+        for key, name in _texts(config.model_dump(mode="json", by_alias=True))
+        if (why := unsafe_name(name))
+    ]
+
+
+def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a configuration with its key."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield from _texts(one, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from _texts(one, f"{key}.{number}")
 
 
 def check(config: Config, directory: Path, root: Path = SQL, tools: bool = False) -> list[str]:
