@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from redial.cli import rights
+from redial.deploy.errors import DeployError, server_message
 from redial.wheel import pip_install
 
 EXTRAS = {
@@ -80,7 +82,6 @@ _NAMED = re.compile(r"(?:configuration|database) ([^,;]+)")
 
 def _explained(error: Exception) -> str | None:
     from redial.config.load import ConfigError
-    from redial.deploy.errors import DeployError, server_message
     from redial.project import ProjectMissing
     from redial.render import RenderError
 
@@ -95,7 +96,7 @@ def _explained(error: Exception) -> str | None:
     if isinstance(error, RenderError):
         return f"{error}\n  Next: correct the template, then redial render"
     if isinstance(error, DeployError):
-        return f"{error}\n  Next: {_IN_MID_DEPLOY.get(error.number or 0, _CAUSE)}{AGAIN}"
+        return _stopped(error)
     if isinstance(error, ImportError) and "libodbc" in str(error):
         return f"pyodbc: {error}\n  Next: tools/setup (installs unixODBC)"
     if isinstance(error, OSError) and error.filename:
@@ -104,6 +105,16 @@ def _explained(error: Exception) -> str | None:
         number, text = server_message(error)
         return f"server: {text}{f' ({number})' if number else ''}\n  Next: {_advice(error, number)}"
     return None
+
+
+def _stopped(error: DeployError) -> str:
+    """What stopped, and what helps: the server's own words for it, where it has one next step."""
+    said, *own = str(error).split(" Next: ")
+    if len(own) == 1:
+        return f"{said}\n  Next: {own[0].rstrip('.; ')}; then run the same command again"
+    if may := rights.next_step(error.number, error.text):
+        return f"{error}\n  Next: {may}"
+    return f"{error}\n  Next: {_IN_MID_DEPLOY.get(error.number or 0, _CAUSE)}{AGAIN}"
 
 
 def extra_of(module: str | None) -> str | None:
@@ -128,8 +139,6 @@ _BY_NUMBER = {
     911: NO_DATABASE,
     4060: f"{NO_DATABASE}; or the login may not enter it",
     916: "the login has no user in that database: CREATE USER ... FOR LOGIN ... there",
-    229: "the login lacks that right: docs/security.md says which ones each command needs",
-    262: "the login lacks that right: docs/security.md says which ones each command needs",
     18452: "the server takes no such login: use UID and PWD, or make Kerberos work (kinit)",
 }
 """What helps, by the server's error number (sys.messages)."""
@@ -151,6 +160,8 @@ def _advice(error: Exception, number: int | None) -> str:
     """What helps after a connection error."""
     if number in _BY_NUMBER:
         return _BY_NUMBER[number]
+    if may := rights.next_step(number, server_message(error)[1]):
+        return may
     state, said = (str(part) for part in (*error.args, "", "")[:2])
     if state in ("IM002", "01000", "IM003"):
         return "tools/setup (installs unixODBC and Microsoft's ODBC Driver 18)"

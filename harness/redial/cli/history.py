@@ -74,7 +74,9 @@ def history(
 
 
 def _deployed(one: Deployment) -> str:
-    back = "" if one.kept else "; files not kept"
+    back = {True: "", False: "; files not kept", None: "; whether files are kept is hidden"}[
+        one.kept
+    ]
     when = f"{one.when:%Y-%m-%d %H:%M:%S}"
     return f"{one.number:>4}  {when}  {one.content[:SHORT]}  {one.version} by {one.by}{back}"
 

@@ -191,7 +191,8 @@ def _closed(odbc: str, name: str) -> UserError:
     return UserError(
         f"database {name}",
         f"login {login} has no user in it (4060)",
-        f"in it: CREATE USER {quote_name(login)} FOR LOGIN {quote_name(login)};",
+        f"let a member of its db_owner run there: CREATE USER {quote_name(login)} FOR LOGIN "
+        f"{quote_name(login)};",
     )
 
 

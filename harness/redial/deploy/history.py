@@ -16,8 +16,7 @@ from typing import Any
 
 from redial.deploy.errors import DeployError, server_message
 from redial.deploy.fingerprint import Thing, wanted
-from redial.deploy.fingerprint.queries import there
-from redial.quoting import quote_name
+from redial.quoting import literal, quote_name
 from redial.version import VERSION
 
 ATTEMPTS, TEXTS, DEPLOYMENTS = "DeploymentAttempt", "DeploymentText", "DeploymentHistory"
@@ -67,7 +66,7 @@ class Record:
         if self.files is not None and TEXTS in tables:
             keep(self.connection, self.schema, self.files)
             self.files = None
-        if self.attempt is not None or not {ATTEMPTS, DEPLOYMENTS} <= tables:
+        if self.attempt is not None or not {ATTEMPTS, DEPLOYMENTS} <= tables.keys():
             return
         own, history = _own(self.schema, ATTEMPTS), _own(self.schema, DEPLOYMENTS)
         rows = _query(
@@ -122,8 +121,8 @@ class Deployment:
     version: str
     content: str
     """Hash of the files."""
-    kept: bool
-    """Whether the files are there for a way back."""
+    kept: bool | None
+    """Whether the files are there for a way back; None: this login may not see that."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +213,7 @@ def deployments(connection: Any, schema: str) -> list[Deployment]:
     tables = _tables(connection, schema)
     if DEPLOYMENTS not in tables:
         return []
+    unread = "NULL" if TEXTS in tables else "0"
     has = (
         f"CASE WHEN EXISTS (SELECT 1 FROM {_own(schema, TEXTS)} AS t "
         "WHERE t.ContentHash = h.ContentHash) THEN 1 ELSE 0 END"
@@ -221,11 +221,11 @@ def deployments(connection: Any, schema: str) -> list[Deployment]:
     rows = _query(
         connection,
         "SELECT h.DeploymentId, h.DeployedUtc, h.DeployedBy, h.Version, h.ContentHash, "
-        f"{has if TEXTS in tables else '0'} FROM {_own(schema, DEPLOYMENTS)} AS h "
+        f"{has if tables.get(TEXTS) else unread} FROM {_own(schema, DEPLOYMENTS)} AS h "
         "ORDER BY h.DeploymentId;",
     )
     return [
-        Deployment(number, when, by, version, content.strip(), bool(kept))
+        Deployment(number, when, by, version, content.strip(), None if kept is None else bool(kept))
         for number, when, by, version, content, kept in rows
     ]
 
@@ -318,8 +318,35 @@ def _own(schema: str, table: str) -> str:
     return f"{quote_name(schema)}.{quote_name(table)}"
 
 
-def _tables(connection: Any, schema: str) -> set[str]:
-    return {row[0] for row in _query(connection, there(schema))}
+def _tables(connection: Any, schema: str) -> dict[str, bool]:
+    """The tables of the schema, and whether this login may read each; what it may not see with them.
+
+    Raises DeployError where it would not see any.
+    """
+    own = literal(f"{quote_name(schema)}.")
+    rows = _query(
+        connection,
+        "SELECT t.name, HAS_PERMS_BY_NAME(CONCAT("
+        f"{own}, QUOTENAME(t.name)), N'OBJECT', N'SELECT'), DB_NAME(), USER_NAME() "
+        f"FROM sys.tables AS t WHERE t.schema_id = SCHEMA_ID({literal(schema)}) "
+        "UNION ALL SELECT NULL, 0, DB_NAME(), USER_NAME() WHERE "
+        "HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'VIEW DEFINITION') = 0;",
+    )
+    found = {name: bool(may) for name, may, _, _ in rows if name is not None}
+    if rows and not found:
+        [(_, _, database, user)] = rows
+        raise DeployError(
+            "history",
+            1,
+            None,
+            f"user {user!r} sees nothing of schema {quote_name(schema)} in database {database!r}, so "
+            "whether something was deployed cannot be said. Next: let a member of db_owner or of the "
+            f"operators' role look, or give the right: GRANT VIEW DEFINITION TO {quote_name(user)};",
+            database,
+        )
+    if len(rows) > len(found):  # TEXTS may be there and hidden
+        found.setdefault(TEXTS, False)
+    return found
 
 
 def _query(connection: Any, sql: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

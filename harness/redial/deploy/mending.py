@@ -30,6 +30,8 @@ def repair_history(
     done: list[str] = []
     with exclusive(connection, config, wait_seconds * 1000):
         looks = look_over(config, connection, files)
+        if unseen := [line for one in looks if one.unseen for line in one.others]:
+            raise DeployError("history", 1, None, unseen[0])
         if not any(one.installed for one in looks):
             raise DeployError("history", 1, None, f"nothing of {config.name!r} is in this database")
         if cut_off := abandon(connection, schema):

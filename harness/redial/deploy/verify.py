@@ -154,6 +154,8 @@ class _Seen:
     found: Found | None
     """None: nothing could be looked at."""
     others: list[str]
+    version: str = ""
+    """The server's @@VERSION, where nothing else could be seen."""
 
     @property
     def catalog(self) -> Catalog:
@@ -194,7 +196,8 @@ def _seen(
     try:
         there = found(connection, schema, as_written, signer_prefix(config), further)
     except CannotSee as error:
-        return _Seen(here, database, as_written, None, [str(error)])
+        where = database or error.database
+        return _Seen(here, where, as_written, None, [str(error)], error.version)
     [[owner], *waiting] = there.rows
     others = _member(config, owner["owner"] == 1)
     others += [
@@ -215,7 +218,15 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
     schema = config.schema_name
     if one.found is None:
         return Look(
-            one.database, one.here.initiator, one.wanted, {}, [], one.others, True, schema=schema
+            one.database,
+            one.here.initiator,
+            one.wanted,
+            {},
+            [],
+            one.others,
+            True,
+            one.version,
+            schema=schema,
         )
     differences = [
         difference

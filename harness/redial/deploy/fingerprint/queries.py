@@ -86,11 +86,6 @@ def contents(schema: str, columns: Iterable[tuple[str, str]]) -> str:
     )
 
 
-def there(schema: str) -> str:
-    """The names of the tables of a schema."""
-    return f"SELECT t.name FROM sys.tables AS t WHERE t.schema_id = SCHEMA_ID({literal(schema)});"
-
-
 def jobs(schema: str) -> str:
     """Which Agent jobs this configuration made, and whether each is there.
 
