@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = "mssql_python_odbc"
 _RELEASE_FILE = Path("/etc/os-release")
@@ -81,6 +82,29 @@ NOT_ALLOWED = 229
 """A right is missing (sys.messages)."""
 NO_SUCH_OBJECT = 208
 """There is no such table or view, or none that this login may see (sys.messages)."""
+
+
+CHATTER = frozenset({5701, 5703, 2007})
+"""What a server says of a changed database and language, and of a module that calls one still to be made
+(sys.messages): of every deployment, and nothing to do about it."""
+_TAGS = re.compile(r"^(?:\[[^\]]*\])*?\[SQL Server\]")
+_SAID_NUMBER = re.compile(r"\((\d+)\)$")
+
+
+def said(cursor: Any) -> list[str]:
+    """What the server said with the result a cursor stands at: PRINT, and errors that are only words.
+
+    Of a driver that keeps them (``messages`` of the DB-API, which pyodbc has); else nothing. Each result
+    has its own, so they are asked for before each ``nextset``.
+    """
+    found = []
+    for message in getattr(cursor, "messages", None) or ():
+        parts = message if isinstance(message, tuple) else (message,)
+        number = _SAID_NUMBER.search(str(parts[0]))
+        text = _TAGS.sub("", str(parts[-1])).strip()
+        if text and not (number and int(number[1]) in CHATTER):
+            found.append(text)
+    return found
 
 
 def server_message(error: BaseException) -> tuple[int | None, str]:

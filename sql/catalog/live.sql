@@ -44,7 +44,7 @@ SELECT q.name, ISNULL(SUM(p.rows), 0) AS counted
 FROM sys.service_queues AS q
 INNER JOIN sys.internal_tables AS it ON it.parent_object_id = q.object_id
 INNER JOIN sys.partitions AS p ON p.object_id = it.object_id AND p.index_id IN (0, 1)
-WHERE q.schema_id = SCHEMA_ID(@schema)
+WHERE q.schema_id = SCHEMA_ID(@schema) AND q.is_ms_shipped = 0
 GROUP BY q.name;
 
 /* rows */

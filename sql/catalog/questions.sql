@@ -10,7 +10,7 @@
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(@schema));
 DECLARE @ours TABLE (ObjectId int NOT NULL PRIMARY KEY);
 INSERT INTO @ours (ObjectId)
-SELECT o.object_id FROM sys.objects AS o WHERE o.schema_id = SCHEMA_ID(@schema);
+SELECT o.object_id FROM sys.objects AS o WHERE o.schema_id = SCHEMA_ID(@schema) AND o.is_ms_shipped = 0;   /* in dbo the server has queues of its own (F-254) */
 
 DECLARE @tables TABLE (ObjectId int NOT NULL PRIMARY KEY, Owner nvarchar(128) NOT NULL);
 INSERT INTO @tables (ObjectId, Owner)
@@ -184,7 +184,7 @@ SELECT q.name, q.is_receive_enabled, q.is_enqueue_enabled, q.is_retention_enable
     OBJECT_NAME(OBJECT_ID(q.activation_procedure)) AS procedure_name, q.max_readers,
     USER_NAME(q.execute_as_principal_id) AS execute_as
 FROM sys.service_queues AS q
-WHERE q.schema_id = SCHEMA_ID(@schema);
+WHERE q.schema_id = SCHEMA_ID(@schema) AND q.is_ms_shipped = 0;
 
 /* services */
 SELECT s.name, USER_NAME(s.principal_id) AS owner, OBJECT_SCHEMA_NAME(s.service_queue_id) AS queue_schema,

@@ -24,6 +24,7 @@ from redial.deploy import DeployError, connect_odbc
 from redial.paths import ROOT
 from redial.render import RenderError
 from redial.server import Server, database_of, with_database
+from redial.wheel import FILE
 from redial_broker.tds.embedded import EmbeddedBroker
 from redial_lab.commands.demo import clients_of, demo
 from redial_lab.commands.probe import probe, record
@@ -161,7 +162,7 @@ def test_init_does_not_take_a_file_for_a_folder(capsys, tmp_path):
 @pytest.mark.parametrize(("module", "extra"), [("lxml.etree", "broker"), ("pyspark", "spark")])
 def test_a_missing_module_of_an_extra_is_answered_with_the_command_that_adds_it(module, extra):
     text = explained(ModuleNotFoundError(f"No module named {module!r}", name=module))
-    assert text and f"pip install 'redial-servicebroker[{extra}]'" in text
+    assert text and f"pip install '{FILE}[{extra}]'" in text
 
 
 def test_a_missing_module_of_nobody_is_a_defect():
@@ -172,6 +173,7 @@ def test_an_unknown_config_is_answered_with_the_known_ones(capsys):
     assert status_of(deploy, "adit") == 1
     error = capsys.readouterr().err
     assert "--config adit" in error and "use one of: audit" in error
+    assert "did you mean audit?" in error
 
 
 # --- servers -----------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def test_an_empty_secret_is_an_error_and_not_the_embedded_broker(
 
 def test_an_empty_server_option_reaches_the_command_as_one():
     done = subprocess.run(
-        [*REDIAL, "verify", "--server", ""],
+        [*REDIAL, "verify", "--config", "audit", "--server", ""],
         check=False,
         capture_output=True,
         text=True,

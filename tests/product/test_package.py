@@ -23,6 +23,7 @@ from redial.paths import ROOT
 from redial.server import with_database
 from redial.spark.errors import PipelineError
 from redial.spark.session import need_java_and_spark
+from redial.wheel import FILE
 from redial_broker.tds.process import BrokerProcess
 from tests.sampling import SMALL, full
 
@@ -76,6 +77,10 @@ def built(tmp_path_factory) -> dict[str, Path]:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return {"wheel": wheel, "sdist": sdist, "again": next(again.glob("*.whl"))}
+
+
+def test_the_file_that_errors_name_is_the_wheel_that_is_built(built):
+    assert built["wheel"].name == FILE
 
 
 def installed(folder: Path, wheel: Path) -> Path:
@@ -187,7 +192,7 @@ def test_a_wheel_without_its_extras_names_the_command_that_adds_them(programs, t
         done = run([str(programs / "redial"), *command], project, PYTHONPATH=tmp_path / module)
         assert done.returncode == 1, command
         assert f"{module}" in done.stdout + done.stderr
-        assert f"Next: pip install 'redial-servicebroker[{extra}]'" in done.stdout + done.stderr
+        assert f"Next: pip install '{FILE}[{extra}]'" in done.stdout + done.stderr
 
 
 def test_a_wheel_alone_renders_and_names_its_commands(programs, tmp_path, project):
@@ -305,7 +310,7 @@ def documented() -> list[tuple[str, str]]:
         (str(path.relative_to(ROOT)), match[1].strip())
         for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
         for match in re.finditer(
-            r"(pip install (?:'?redial-servicebroker|'?\.)(?:\[[^\]]*\]|[^#\n;,`)])*)",
+            r"(pip install (?:'?FILE\.whl|'?\.)(?:\[[^\]]*\]|[^#\n;,`)])*)",
             path.read_text("utf-8"),
         )
     )
@@ -319,9 +324,9 @@ def test_every_documented_pip_line_installs(built, tmp_path):
     """
     lines = documented()
     assert {page for page, _ in lines} >= {"README.md", "docs/spark.md", "docs/start/dba.md"}
-    of_a_clone = [line for _, line in lines if "redial-servicebroker" not in line]
-    of_the_index = [line for _, line in lines if line not in of_a_clone]
-    left = set() if full() else {*of_a_clone, *of_the_index} - {of_a_clone[0], of_the_index[0]}
+    of_a_clone = [line for _, line in lines if "FILE.whl" not in line]
+    of_a_file = [line for _, line in lines if line not in of_a_clone]
+    left = set() if full() else {*of_a_clone, *of_a_file} - {of_a_clone[0], of_a_file[0]}
     assert of_a_clone
     programs = installed(tmp_path / "bare", built["wheel"])
     known = run(
@@ -340,7 +345,7 @@ def test_every_documented_pip_line_installs(built, tmp_path):
         if line in left:
             continue
         done = run(
-            ["sh", "-c", line.replace("pip install", pip)],
+            ["sh", "-c", line.replace("pip install", pip).replace("FILE.whl", str(built["wheel"]))],
             ROOT,  # a line for a clone names it by a dot
             PIP_NO_INDEX="1",
             PIP_NO_DEPS="1",

@@ -15,10 +15,16 @@ from typing import Any
 import pytest
 import yaml
 from invoke.parser import ParseError, Parser
+from packaging.requirements import Requirement
 
+from redial.cli.configs import render
+from redial.cli.deploy import deploy
 from redial.cli.init import FILES, init
 from redial.cli.main import namespace
-from redial.paths import DOCS
+from redial.paths import DOCS, ROOT
+from redial.render import LineEnds, read
+from redial.version import VERSION
+from redial.wheel import FILE
 from tests.sampling import full
 from tests.waiting import HANGS
 
@@ -133,3 +139,103 @@ def test_actionlint_finds_nothing(folder):
     if done.returncode == 1 and "module" in done.stderr and not done.stdout:
         pytest.skip(f"the Go module proxy has no actionlint: {done.stderr.splitlines()[-1]}")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# --- where Redial comes from -------------------------------------------------------------------
+
+
+def test_a_pipeline_takes_redial_from_where_requirements_say_and_from_no_index(folder):
+    for name in PIPELINES:
+        lines = [
+            line
+            for script in scripts(yaml.safe_load((folder / name).read_text("utf-8")))
+            for line in script.splitlines()
+            if "pip" in line
+        ]
+        assert set(lines) == {"pip install -r requirements.txt"}, name
+    said = (folder / "requirements.txt").read_text("utf-8").splitlines()
+    [line] = [line for line in said if not line.startswith("#")]
+    assert line == f"./{FILE}[broker]"
+    other = Requirement(said[-1].removeprefix("# "))
+    assert other.url == f"git+https://HOST/OWNER/redial@v{VERSION}" and other.extras == {"broker"}
+
+
+OURS = re.compile(
+    r"pip3? install[^\n]*redial-servicebroker(?![^\n]*@)|pypi\.org/project/redial", re.I
+)
+"""A name of ours that pip would look up: whoever registers it there has our users."""
+
+
+def test_nothing_tells_people_to_install_a_name_that_is_not_ours(folder):
+    assert OURS.search("pip install 'redial-servicebroker[spark]'")
+    assert not OURS.search("pip install 'redial-servicebroker[spark] @ git+https://HOST/x'")
+    texts = [ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "harness").rglob("*.*")]
+    texts += [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb"), *folder.rglob("*.*")]
+    kinds = {".md", ".py", ".ipynb", ".yml", ".txt", ".sh", ".toml"}
+    assert [
+        str(path)
+        for path in texts
+        if path.suffix in kinds and OURS.search(path.read_text("utf-8", "replace"))
+    ] == []
+
+
+# --- line ends ---------------------------------------------------------------------------------
+
+
+def git(root: Path, *words: str) -> None:
+    settings = ("core.autocrlf=true", "user.name=a", "user.email=a@example.invalid")
+    options = [part for one in settings for part in ("-c", one)]
+    subprocess.run(["git", *options, *words], cwd=root, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["as made", "without .gitattributes"])
+def test_git_on_windows_leaves_what_was_rendered_as_it_was(kept, tmp_path):
+    """core.autocrlf, which Git for Windows sets, writes CRLF at a checkout."""
+    init(str(tmp_path / "mine"), "billing")
+    generated = tmp_path / "mine" / "sql" / "generated" / "billing"
+    if not kept:
+        (tmp_path / "mine" / ".gitattributes").unlink()
+    git(tmp_path / "mine", "init", "--quiet")
+    git(tmp_path / "mine", "add", "--all")
+    git(tmp_path / "mine", "commit", "--quiet", "--message", "x")
+    shutil.rmtree(generated)
+    git(tmp_path / "mine", "checkout", "--", ".")
+    if kept:
+        read(generated)
+        return
+    with pytest.raises(LineEnds):
+        read(generated)
+
+
+def with_crlf(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+
+def test_changed_line_ends_are_named_as_that_with_what_mends_them(tmp_path, monkeypatch, capsys):
+    init(str(tmp_path / "mine"), "billing")
+    monkeypatch.chdir(tmp_path / "mine")
+    for path in (tmp_path / "mine" / "sql" / "generated" / "billing").iterdir():
+        with_crlf(path)
+    for call in (lambda: deploy("billing", server="embedded"), lambda: render("billing", True)):
+        capsys.readouterr()
+        with pytest.raises(SystemExit):
+            call()
+        said = "".join(capsys.readouterr())
+        assert "line ends" in said and "changed from LF to CRLF" in said and "Next: " in said
+    with pytest.raises(SystemExit):
+        deploy("billing", server="embedded")
+    said = capsys.readouterr().err
+    assert "0_preflight.sql and 11 more files" in said
+    assert "sql/generated/** -text" in said and "redial render writes them anew" in said
+
+
+def test_another_change_beside_line_ends_is_not_taken_for_them(tmp_path):
+    init(str(tmp_path / "mine"), "billing")
+    folder = tmp_path / "mine" / "sql" / "generated" / "billing"
+    with_crlf(folder / "1_core.sql")
+    (folder / "0_preflight.sql").write_bytes(b"SELECT 1;\r\n")
+    with pytest.raises(
+        ValueError, match=r"0_preflight.sql was changed after .*; the line ends of"
+    ) as one:
+        read(folder)
+    assert not isinstance(one.value, LineEnds)

@@ -27,7 +27,7 @@ def name_of(text: str) -> str:
 
 
 def installed(*extras: str) -> dict[str, Requirement]:
-    """What ``pip install 'redial-servicebroker[EXTRAS]'`` asks for, by name; spark by default."""
+    """What ``pip install 'FILE.whl[EXTRAS]'`` asks for, by name; spark by default."""
     lines = list(project()["dependencies"])
     for extra in extras or ("spark",):
         lines += project()["optional-dependencies"][extra]

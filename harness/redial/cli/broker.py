@@ -61,7 +61,7 @@ def broker(
         main(port, instance=instance, password=shown)
     except OSError as error:
         raise UserError(
-            f"port {port}", error.strerror or str(error), "invoke broker --port 0 takes a free one"
+            f"port {port}", error.strerror or str(error), "redial broker --port 0 takes a free one"
         ) from error
 
 

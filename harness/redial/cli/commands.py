@@ -126,7 +126,7 @@ def render(_: Context, config: str = "", check: bool = False, sqlcmd: str = "") 
 
 @task(help={"select": "pytest's -k", "full": "every variant of the families that are sampled"})
 def test(_: Context, select: str = "", full: bool = False) -> None:
-    """Run the tests."""
+    """For makers: run the tests."""
     from redial_lab.commands.test import test as run
 
     run(select or None, full)
@@ -156,7 +156,7 @@ def lint(_: Context, path: list[str] | None = None, config: str = "", fix: bool 
     },
 )
 def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> None:
-    """Measure the embedded broker; its figures say nothing about SQL Server."""
+    """For makers: measure the embedded broker; its figures say nothing about SQL Server."""
     from redial_lab.commands.bench import bench as run
 
     run(what, json or None, runs)
@@ -253,7 +253,7 @@ def scenario(
 def probe(
     _: Context, server: str | None = None, name: str = "", json: str = "", evidence: str = ""
 ) -> None:
-    """Ask a server what no document says; exit status 1 when it differs from our choices."""
+    """For makers: ask a server what no document says; exit status 1 when it differs from our choices."""
     from redial_lab.commands.probe import probe as run
 
     run(server, name, json, evidence)
@@ -277,7 +277,7 @@ def mutants(
     check: bool = False,
     workers: int = 1,
 ) -> None:
-    """Look for the sixteen mistakes of history, and for mutants made from our own procedures."""
+    """For makers: look for the sixteen mistakes of history, and for mutants made from our own procedures."""
     from redial_lab.commands.mutants import mutants as run
 
     run(
@@ -316,7 +316,7 @@ def matrix(
     show: str = "",
     out: str = "",
 ) -> None:
-    """Search every combination of our choices: docs/generated/answer-matrix.md."""
+    """For makers: search every combination of our choices: docs/generated/answer-matrix.md."""
     from redial_lab.commands.matrix import matrix as run
 
     run(
@@ -335,7 +335,7 @@ def matrix(
 
 @task(help={"check": "write nothing; show what is stale, exit status 1"})
 def pages(_: Context, check: bool = False) -> None:
-    """Make every generated page in docs/."""
+    """For makers: make every generated page in docs/."""
     from redial_lab.commands.pages import pages as run
 
     run(check)
@@ -343,7 +343,7 @@ def pages(_: Context, check: bool = False) -> None:
 
 @task(help={"fast": "leave out what takes longer than some seconds: pages and invoke lint"})
 def check(_: Context, fast: bool = False) -> None:
-    """Check that the house rules hold: layout, arrows, renderings, pages, lint. CI runs it."""
+    """For makers: check that the house rules hold: layout, arrows, renderings, pages, lint. CI runs it."""
     from redial_lab.commands.check import check as run
 
     run(fast)
@@ -351,7 +351,7 @@ def check(_: Context, fast: bool = False) -> None:
 
 @task(help={"check": "only say whether the committed page is stale"})
 def coverage(_: Context, check: bool = False) -> None:
-    """Make docs/generated/coverage.md: what the embedded broker supports, refuses and does otherwise."""
+    """For makers: write docs/generated/coverage.md: what the broker supports, refuses and does otherwise."""
     from redial_lab.commands.coverage import coverage as run
 
     run(check)
@@ -385,7 +385,7 @@ def torture(
     shrink: bool = True,
     server: str | None = None,
 ) -> None:
-    """Callers of every kind and trouble that is never polite; every message accounted for."""
+    """For makers: callers of every kind and trouble that is never polite; every message accounted for."""
     from redial_lab.commands.torture import torture as run
 
     run(

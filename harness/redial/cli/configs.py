@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 from redial.cli import variables
@@ -22,19 +24,36 @@ def chosen(name: str | None) -> list[str]:
 
 
 def load_named(name: str) -> Config:
-    """One config by name. Raises UserError for an unknown name, ConfigError for a wrong file."""
+    """One config by name; with no name the only one there is.
+
+    Raises UserError for an unknown name, and for none where there are several; ConfigError for a wrong
+    file.
+    """
     from redial.config import load
 
     here = project()
-    if not here.names():
+    known = here.names()
+    if not known:
         raise _nothing(here)
-    if name not in here.names():
+    if not name and len(known) > 1:
+        raise UserError(
+            "--config",
+            f"is missing, and {here.configs} holds {len(known)} configurations",
+            f"add --config with one of: {', '.join(known)}",
+        )
+    if name and name not in known:
         raise UserError(
             f"--config {name}",
             f"there is no such file in {here.configs}",
-            f"use one of: {', '.join(here.names())}; or add sql/configs/{name}.toml",
+            f"{meant(name, known)}use one of: {', '.join(known)}; or add sql/configs/{name}.toml",
         )
-    return load(here.configs / f"{name}.toml")
+    return load(here.configs / f"{name or known[0]}.toml")
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """A question in front of an error's next step, where a known word is near; else nothing."""
+    near = get_close_matches(word, known, 1)
+    return f"did you mean {near[0]}? Else " if near else ""
 
 
 def _nothing(here: Project) -> UserError:

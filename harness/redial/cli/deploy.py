@@ -10,9 +10,10 @@ from typing import Any
 from redial.cli.accepted import accepted
 from redial.cli.adopting import write
 from redial.cli.configs import load_named
-from redial.cli.errors import UserError, command
+from redial.cli.errors import UserError, command, quoted
 from redial.cli.installing import (
     Allowed,
+    heard,
     install,
     progress,
     reviewed,
@@ -63,8 +64,9 @@ def plan(
     if form not in FORMS:
         raise UserError(f"--format {form}", "is not known", f"use one of: {', '.join(FORMS)}")
     model = load_named(config)
+    config = model.name
     files, stays = reviewed(config, model, from_folder), accepted()
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         allowed = Allowed(overwrite, _losses(allow_loss), accepted=stays, undo=undo)
         seen = _survey(model, connect_odbc(target.odbc), files, allowed)
         tables_are_there(seen.looks, allowed.losses)
@@ -105,13 +107,16 @@ def deploy(
     added to what is ours. allow_loss: TABLE=ROWS, each a table to drop.
     """
     model = load_named(config)
+    config = model.name
     files = None if mutant else reviewed(config, model, from_folder)
     allowed = Allowed(overwrite, _losses(allow_loss), wait_seconds, accepted(), undo)
-    with open_server(server, database, create, must_be_named=True, labelled=bool(mutant)) as target:
+    with open_server(
+        server, database, create, must_be_named=True, labelled=bool(mutant), config=model
+    ) as target:
         connect = connect_odbc(target.odbc)
         if files is None:
             print(f"deploying {config}, COMPARISON ONLY: {mutant}, to {target.label}")
-            report = apply(model, connect, progress, mutant, wait_seconds=wait_seconds)
+            report = apply(model, connect, progress, mutant, wait_seconds=wait_seconds, heard=heard)
             print(f"{len(report.files)} files, {report.batches} batches")
             print("not verified: that looks for the procedures we ship. Next: docs/comparators.md")
             return 0
@@ -185,8 +190,9 @@ def verify(
 ) -> int:
     """Look whether an installation is whole; 1 when it is not."""
     model = load_named(config)
+    config = model.name
     files, stays = reviewed(config, model, from_folder), accepted()
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         return _said(accept(look(model, connect_odbc(target.odbc), files), config, stays))
 
 
@@ -197,7 +203,8 @@ def drift(config: str, server: str | None = None, database: str | None = None) -
     It is compared with the files that deployment has kept in the database: none are needed here.
     """
     model, stays = load_named(config), accepted()
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    config = model.name
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         connect = connect_odbc(target.odbc)
         with looking(connect, model) as connection:
             files = _last(connection, model)
@@ -240,17 +247,18 @@ def adopt(
 ) -> None:
     """Take a change that was made by hand into the project folder; plan and deploy then keep it."""
     model = load_named(config)
+    config = model.name
     files = reviewed(config, model, from_folder, as_rendered=True)
     if not (names := list(modules)):
         raise UserError(
             "adopt", "--module is missing", "redial plan names what was changed by hand"
         )
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         looks = look(model, connect_odbc(target.odbc), files)
     for name in names:
         one = next((each for each in looks if _has(each, name)), looks[0])
         path = write(config, one, name, files, f"database {one.database}")
-        print(f"adopted: {path}. Next: look at it, keep it with the project; redial deploy")
+        print(f"adopted: {quoted(path)}. Next: look at it, keep it with the project; redial deploy")
 
 
 def _has(one: Look, module: str) -> bool:

@@ -11,6 +11,7 @@ _NAMED = (
 )
 _FROM = "folder with rendered files to use instead of sql/generated/NAME: a CI's artefact"
 CONFIG = "name of a file in sql/configs"
+_CONFIG = CONFIG + "; left out, the only one there"
 _DATABASE = "database to work in, instead of the one the connection string names"
 _WAIT = "how long to wait for locks, another deployment, and what is in the way of a drain; 60 by default"
 _UNDO = (
@@ -21,14 +22,14 @@ _OVERWRITE = (
     "replace modules that were changed by hand; without it they are named, and nothing is done"
 )
 _LOSS = "TABLE=ROWS, a table of an earlier choice to drop with so many rows; repeatable"
-_COMMON = {"config": CONFIG, "server": _NAMED, "database": _DATABASE}
+_COMMON = {"config": _CONFIG, "server": _NAMED, "database": _DATABASE}
 
 
 @task(
     iterable=["allow_loss"],
     help=_COMMON
     | {
-        "create": "make the database if it is not there",
+        "create": "make the database if it is not there, and the target's where that is another",
         "mutant": "comparison only: a name of sql/mutants or sql/comparators to install instead",
         "wait_seconds": _WAIT,
         "plan": "file of plan --out: refused when the server is not as it was then",
@@ -41,7 +42,7 @@ _COMMON = {"config": CONFIG, "server": _NAMED, "database": _DATABASE}
 def deploy(
     _: Context,
     allow_loss: list[str],
-    config: str = "audit",
+    config: str = "",
     server: str | None = None,
     database: str = "",
     create: bool = False,
@@ -82,7 +83,7 @@ def deploy(
 )
 def uninstall(
     _: Context,
-    config: str = "audit",
+    config: str = "",
     server: str | None = None,
     database: str = "",
     yes: str = "",
@@ -109,7 +110,7 @@ def uninstall(
 @task(help=_COMMON | {"from": _FROM})
 def verify(
     _: Context,
-    config: str = "audit",
+    config: str = "",
     server: str | None = None,
     database: str = "",
     from_: str = "",
@@ -121,7 +122,7 @@ def verify(
 
 
 @task(help=_COMMON)
-def drift(_: Context, config: str = "audit", server: str | None = None, database: str = "") -> None:
+def drift(_: Context, config: str = "", server: str | None = None, database: str = "") -> None:
     """Look whether an installation is what its last deployment made; the database keeps those files."""
     from redial.cli.deploy import drift as run
 
@@ -135,7 +136,7 @@ def drift(_: Context, config: str = "audit", server: str | None = None, database
 def adopt(
     _: Context,
     module: list[str],
-    config: str = "audit",
+    config: str = "",
     server: str | None = None,
     database: str = "",
     from_: str = "",
@@ -171,7 +172,7 @@ def adopt(
 def plan(
     _: Context,
     allow_loss: list[str],
-    config: str = "audit",
+    config: str = "",
     server: str | None = None,
     database: str = "",
     format: str = "text",
@@ -206,7 +207,7 @@ def plan(
 )
 def history(
     _: Context,
-    config: str = "audit",
+    config: str = "",
     server: str | None = None,
     database: str = "",
     attempt: int = 0,
@@ -236,7 +237,7 @@ def history(
 )
 def rollback(
     _: Context,
-    config: str = "audit",
+    config: str = "",
     server: str | None = None,
     database: str = "",
     to: int = 0,
@@ -274,7 +275,7 @@ def rollback(
 )
 def baseline(
     _: Context,
-    config: str = "audit",
+    config: str = "",
     server: str | None = None,
     database: str = "",
     from_: str = "",
@@ -303,7 +304,7 @@ def baseline(
 @task(help=_COMMON | {"from": _FROM, "wait_seconds": _WAIT})
 def repair(
     _: Context,
-    config: str = "audit",
+    config: str = "",
     server: str | None = None,
     database: str = "",
     from_: str = "",

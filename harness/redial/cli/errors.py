@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import functools
+import os
+import re
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
-DISTRIBUTION = "redial-servicebroker"
+from redial.cli import rights
+from redial.deploy.errors import DeployError, server_message
+from redial.wheel import pip_install
 
 EXTRAS = {
     "broker": ("cryptography", "lxml", "sortedcontainers", "tzlocal", "zoneinfo"),
@@ -54,10 +60,28 @@ def command(function: Callable[..., int | None]) -> Callable[..., None]:
     return run
 
 
+def quoted(word: object) -> str:
+    """A path or name as a command line takes it, to be copied."""
+    text = str(word)
+    return subprocess.list2cmdline([text]) if os.name == "nt" else shlex.quote(text)
+
+
 def explained(error: Exception) -> str | None:
     """The text for an expected error, None for any other."""
+    text = _explained(error)
+    where = "; ".join(getattr(error, "__notes__", ()))
+    if text is None or not where or all(name in text for name in _NAMED.findall(where)):
+        return text
+    said, before_next, next = text.partition("\n  Next: ")
+    return f"{said}\n  Where: {where}{before_next}{next}"
+
+
+_NAMED = re.compile(r"(?:configuration|database) ([^,;]+)")
+"""The names in a note (``redial.deploy.errors.placed``)."""
+
+
+def _explained(error: Exception) -> str | None:
     from redial.config.load import ConfigError
-    from redial.deploy.errors import DeployError, server_message
     from redial.deploy.fingerprint import CannotSee
     from redial.project import ProjectMissing
     from redial.render import RenderError
@@ -67,10 +91,7 @@ def explained(error: Exception) -> str | None:
     if isinstance(error, CannotSee):
         return "\n  Next: ".join(str(error).split(". Next: ", 1))
     if isinstance(error, ModuleNotFoundError) and (extra := extra_of(error.name)):
-        return (
-            f"{error.name}: is not installed\n"
-            f"  Next: pip install '{DISTRIBUTION}[{extra}]' (in a clone: tools/setup)"
-        )
+        return f"{error.name}: is not installed\n  Next: {pip_install(extra)}"
     if _is_switch_error(error):
         return f"{error}\n  Next: docs/generated/coverage.md says what each switch and value means"
     if isinstance(error, ConfigError):
@@ -78,7 +99,7 @@ def explained(error: Exception) -> str | None:
     if isinstance(error, RenderError):
         return f"{error}\n  Next: correct the template, then redial render"
     if isinstance(error, DeployError):
-        return f"{error}\n  Next: {_IN_MID_DEPLOY.get(error.number or 0, _CAUSE)}{AGAIN}"
+        return _stopped(error)
     if isinstance(error, ImportError) and "libodbc" in str(error):
         return f"pyodbc: {error}\n  Next: tools/setup (installs unixODBC)"
     if isinstance(error, OSError) and error.filename:
@@ -87,6 +108,16 @@ def explained(error: Exception) -> str | None:
         number, text = server_message(error)
         return f"server: {text}{f' ({number})' if number else ''}\n  Next: {_advice(error, number)}"
     return None
+
+
+def _stopped(error: DeployError) -> str:
+    """What stopped, and what helps: the server's own words for it, where it has one next step."""
+    said, *own = str(error).split(" Next: ")
+    if len(own) == 1:
+        return f"{said}\n  Next: {own[0].rstrip('.; ')}; then run the same command again"
+    if may := rights.next_step(error.number, error.text):
+        return f"{error}\n  Next: {may}"
+    return f"{error}\n  Next: {_IN_MID_DEPLOY.get(error.number or 0, _CAUSE)}{AGAIN}"
 
 
 def extra_of(module: str | None) -> str | None:
@@ -111,8 +142,6 @@ _BY_NUMBER = {
     911: NO_DATABASE,
     4060: f"{NO_DATABASE}; or the login may not enter it",
     916: "the login has no user in that database: CREATE USER ... FOR LOGIN ... there",
-    229: "the login lacks that right: docs/security.md says which ones each command needs",
-    262: "the login lacks that right: docs/security.md says which ones each command needs",
     18452: "the server takes no such login: use UID and PWD, or make Kerberos work (kinit)",
 }
 """What helps, by the server's error number (sys.messages)."""
@@ -134,6 +163,8 @@ def _advice(error: Exception, number: int | None) -> str:
     """What helps after a connection error."""
     if number in _BY_NUMBER:
         return _BY_NUMBER[number]
+    if may := rights.next_step(number, server_message(error)[1]):
+        return may
     state, said = (str(part) for part in (*error.args, "", "")[:2])
     if state in ("IM002", "01000", "IM003"):
         return "tools/setup (installs unixODBC and Microsoft's ODBC Driver 18)"

@@ -34,6 +34,7 @@ from redial.deploy.history import (
 from redial.deploy.mending import repair_history, tried
 from redial.deploy.plan import BLOCKED, CHANGES, NOTHING
 from redial.deploy.verify import Look, home_of, look_over
+from redial.quoting import quote_name
 
 
 @command
@@ -52,32 +53,55 @@ def history(
     if form not in ("text", "json"):
         raise UserError(f"--format {form}", "is not known", "use one of: text, json")
     model = load_named(config)
-    with open_server(server, database, must_be_named=True) as target:
+    config = model.name
+    with open_server(server, database, must_be_named=True, config=model) as target:
         with looking(connect_odbc(target.odbc), model) as connection:
             done = deployments(connection, model.schema_name)
-            known = tried(connection, model)
+            seen = tried(connection, model)
         label = target.label
+    known = seen or []
     if attempt is not None:
         known, done = [one for one in known if one.number == attempt], []
+        if seen is None:
+            raise UserError(f"--attempt {attempt}", HIDDEN, _may_see(model))
         if not known:
             raise UserError(f"--attempt {attempt}", "was never made here", "redial history")
     if form == "json":
-        said = {"deployed": [asdict(one) for one in done], "tried": [asdict(one) for one in known]}
+        said: dict[str, Any] = {"deployed": [asdict(one) for one in done], "tried": None}
+        if seen is not None:
+            said["tried"] = [asdict(one) for one in known]
         print(json.dumps(said, default=str, indent=1, ensure_ascii=False))
         return
     print(f"history: configuration {config}, {label}")
-    if not done and not known:
+    if seen is not None and not done and not known:
         print("nothing was ever deployed here")
     for title, lines in (("deployed", map(_deployed, done)), ("tried", map(_tried, known))):
         shown_lines = [f"  {line}" for line in lines]
         if shown_lines:
             print("\n".join(["", f"{title}:", *shown_lines]))
+    if seen is None:
+        print(f"\n{HIDDEN}. Next: {_may_see(model)}")
     if attempt is not None:
+        if known[0].outcome == DONE and known[0].message:
+            print(f"\n{known[0].message}")
         print(f"\nplan:\n{known[0].changes or 'no changes were planned'}")
 
 
+HIDDEN = "what was tried is hidden from this login"
+
+
+def _may_see(config: Config) -> str:
+    own = quote_name(config.schema_name)
+    return (
+        "let a member of db_owner look, or give the rights: GRANT VIEW DEFINITION, and GRANT SELECT ON "
+        f"SCHEMA::{own}, TO this login's user"
+    )
+
+
 def _deployed(one: Deployment) -> str:
-    back = "" if one.kept else "; files not kept"
+    back = {True: "", False: "; files not kept", None: "; whether files are kept is hidden"}[
+        one.kept
+    ]
     when = f"{one.when:%Y-%m-%d %H:%M:%S}"
     return f"{one.number:>4}  {when}  {one.content[:SHORT]}  {one.version} by {one.by}{back}"
 
@@ -87,7 +111,7 @@ def _tried(one: Attempt) -> str:
     change = f"{one.before[:SHORT] or 'nothing'} -> {one.after[:SHORT] or 'nothing'}"
     source = f", source {one.revision}" if one.revision else ""
     where = f" from {one.host}" if one.host else ""
-    why = f": {one.message}" if one.message else ""
+    why = f": {one.message}" if one.message and one.outcome != DONE else ""
     return (
         f"{one.number:>4}  {one.started:%Y-%m-%d %H:%M:%S}  {one.what} {one.outcome}{took}  {change}  "
         f"by {one.by}{where}, redial {one.version}{source}{why}"
@@ -119,11 +143,12 @@ def rollback(
     folder or a commit whose files are taken instead. overwrite: replace what was changed by hand.
     """
     model = load_named(config)
+    config = model.name
     allowed = Allowed(overwrite, wait_seconds=wait_seconds, accepted=accepted())
     if to is not None and from_source is not None:
         raise UserError(f"--to {to} --from {from_source}", "are two ways", "say one of them")
     goal = older(config, model, from_source) if from_source is not None else None
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         connect = connect_odbc(target.odbc)
         with looking(connect, model, wait_seconds) as connection:
             goal = goal or _way_back(connection, model, to)
@@ -162,7 +187,7 @@ def _way_back(connection: Any, config: Config, to: int | None) -> Older:
         raise UserError(f"rollback of {config.name}", said.rstrip("."), after) from error
     made = [
         one.revision
-        for one in attempts(connection, config.schema_name)
+        for one in attempts(connection, config.schema_name) or ()
         if one.after == chosen.content
         and one.outcome == DONE
         and one.what in ("deploy", "rollback")
@@ -191,10 +216,11 @@ def baseline(
     runs. 2 when something is not accepted.
     """
     model = load_named(config)
+    config = model.name
     files, stays = reviewed(config, model, from_folder), accepted()
     last = _asked(accept, reason, until, finding)
     with (
-        open_server(server, database, must_be_named=True) as target,
+        open_server(server, database, must_be_named=True, config=model) as target,
         looking(connect_odbc(target.odbc), model) as connection,
         exclusive(connection, model, wait_seconds * 1000),
     ):
@@ -274,9 +300,10 @@ def repair(
 ) -> None:
     """Put the history right: attempts cut off, kept files that cannot be read, a row that is lost."""
     model = load_named(config)
+    config = model.name
     files, stays = reviewed(config, model, from_folder), accepted()
     with (
-        open_server(server, database, must_be_named=True, labelled=False) as target,
+        open_server(server, database, must_be_named=True, labelled=False, config=model) as target,
         looking(connect_odbc(target.odbc), model, wait_seconds) as connection,
     ):
         done = repair_history(connection, model, files, wait_seconds, revision(), stays)

@@ -7,17 +7,20 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from redial.cli.errors import UserError, command
+from redial.cli.errors import UserError, command, quoted
 from redial.cli.naming import renamed
 from redial.config import load
 from redial.project import Project
 from redial.render import write
 from redial.version import VERSION
+from redial.wheel import FILE
 
 FILES = {
     "README.md": "README.md",
     "redial.yml": ".github/workflows/redial.yml",
     "azure-pipelines.yml": "azure-pipelines.yml",
+    "requirements.txt": "requirements.txt",
+    "gitattributes": ".gitattributes",
     "tasks.py": "tasks.py",
 }
 """What is in project_folder beside this file, and where it goes."""
@@ -46,7 +49,7 @@ def init(folder: str, name: str = "messages") -> None:
         )
     texts = {
         target: Template(files("redial.cli").joinpath("project_folder", file).read_text("utf-8"))
-        .safe_substitute(name=name, version=VERSION)
+        .safe_substitute(name=name, version=VERSION, wheel=FILE)
         .encode()
         for file, target in FILES.items()
     } | {f"sql/configs/{name}.toml": renamed(name).encode()}
@@ -68,6 +71,6 @@ def init(folder: str, name: str = "messages") -> None:
     rendered = write(load(project.configs / f"{name}.toml"), project.generated / name)
     print(f"  {project.generated / name}: {len(rendered)} files")
     print(
-        f"Next: cd {folder}, look at sql/configs/{name}.toml, "
+        f"Next: cd {quoted(folder)}, look at sql/configs/{name}.toml, "
         f"then redial deploy --config {name} --server embedded"
     )

@@ -22,10 +22,16 @@ from redial.deploy.loss import left_over
 from redial.deploy.skipping import unchanged
 from redial.deploy.verify import Look, findings
 from redial.project import project
-from redial.render import check, read
+from redial.render import LineEnds, check, read
 
 REVISION = "REDIAL_REVISION"
 """Environment variable: which revision of the source is deployed; else git is asked."""
+
+KEEP_LF = (
+    "redial render writes them anew. Git leaves them alone where .gitattributes has the line "
+    "sql/generated/** -text, as redial init writes it. Of --from: take that folder from its source again"
+)
+"""What mends changed line ends, and keeps them from coming back."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,8 @@ def read_folder(folder: Path, what: str, config: Config, next_step: str) -> dict
     """
     try:
         files = read(folder)
+    except LineEnds as error:
+        raise UserError(what, str(error).replace(f"{folder} ", "it "), KEEP_LF) from error
     except ValueError as error:
         raise UserError(what, str(error).replace(f"{folder} ", "it "), next_step) from error
     if RECORD not in files:
@@ -126,6 +134,7 @@ def install(
         skip=unchanged(config, seen.looks, files),
         opening=opening,
         then=then,
+        heard=heard,
     )
     print(f"{len(report.files)} files, {report.batches} batches")
     return told(looks)
@@ -200,3 +209,8 @@ def _say(text: str) -> None:
 def progress(name: str, number: int, total: int) -> None:
     """One line per file: what is being sent is named before it can fail."""
     print(f"  {number:>2}/{total} {name}", flush=True)
+
+
+def heard(text: str) -> None:
+    """What the server says meanwhile, as it says it."""
+    print(f"  server: {text}", flush=True)

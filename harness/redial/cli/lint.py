@@ -45,7 +45,7 @@ def _files(paths: list[str]) -> list[Path]:
     for name in paths:
         path = Path(name)
         if not path.exists():
-            raise UserError(name, "there is no such file or directory", "invoke lint --help")
+            raise UserError(name, "there is no such file or directory", "redial lint --help")
         found += sorted(path.rglob("*.sql")) if path.is_dir() else [path]
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from redial.deploy.actions import LEFT, NEW, Action
-from redial.deploy.plan import Plan
+from redial.deploy.plan import NOT_SEEN, Plan
 
 LOSS = "no rows"
 SHORT = 8
@@ -14,17 +14,19 @@ SHORT = 8
 
 def shown(plan: Plan) -> str:
     """The plan, ready to print."""
+    seen = plan.gate != NOT_SEEN
+    none = "none" if seen else NOT_SEEN
     lines = [
         f"plan: configuration {plan.config}, database {' and '.join(plan.databases)}",
         f"  server   {plan.server}",
         f"  product  {plan.product}",
         f"  login    {plan.login}",
         f"  gate     {plan.gate}",
-        f"  dialogs  {counted(plan.dialogs) or 'none'}",
-        f"  pending  {counted(plan.pending) or 'none'}",
-        f"  queues   {counted(plan.depth) or 'none'}",
-        f"  files    {moves(plan)}",
-        f"  loss     {LOSS if not plan.loss else ''}",
+        f"  dialogs  {counted(plan.dialogs) or none}",
+        f"  pending  {counted(plan.pending) or none}",
+        f"  queues   {counted(plan.depth) or none}",
+        f"  files    {moves(plan) if seen else NOT_SEEN}",
+        f"  loss     {(LOSS if seen else NOT_SEEN) if not plan.loss else ''}",
         *(f"           {line}" for line in plan.loss),
         f"  at work  {plan.in_the_way or 'nobody holds locks on what is ours'}",
     ]

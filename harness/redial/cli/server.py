@@ -9,11 +9,13 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from redial.cli.errors import NO_DATABASE, UserError
+from redial.config import Config
+from redial.deploy.errors import placed
 from redial.odbc import server_message
 from redial.quoting import literal, quote_name
 from redial.server import EMBEDDED_LABEL, Server, database_of, label_of, with_database
@@ -105,20 +107,25 @@ def open_server(
     *,
     must_be_named: bool = False,
     labelled: bool = True,
+    config: Config | None = None,
 ) -> Iterator[Server]:
     """The server ``--server`` (or REDIAL_SERVER) names, with a database to work in.
 
     embedded: a fresh broker with an empty database, gone when the block ends. Anything else is an
     ODBC connection string; it or ``database`` must name a user database, made when ``create``.
     must_be_named: nothing said is no wish for the embedded broker. labelled: whether to ask the server
-    what it is, over a connection of its own. Raises UserError.
+    what it is, over a connection of its own. config: what is worked on:
+    errors name it, and its target's database is made with the other.
+    Raises UserError.
     """
     text = named_server(server, must_be_named)
     if text == EMBEDDED:
         with broker_process() as broker:
             own = database or "redial"
-            create_database(broker.odbc, own)
-            yield Server(EMBEDDED_LABEL, with_database(broker.odbc, own))
+            for each in _databases(own, config):
+                create_database(broker.odbc, each)
+            with _placed(config, own):
+                yield Server(EMBEDDED_LABEL, with_database(broker.odbc, own))
         return
     odbc = connection_string(text)
     name = database or database_of(odbc)
@@ -128,15 +135,29 @@ def open_server(
             f"leads to {name or 'no database'}, and Redial installs into user databases only",
             "add --database NAME (and --create to make it)",
         )
-    if create:
-        create_database(odbc, name)
     own = with_database(odbc, name)
-    try:
-        yield Server(_label(own) if labelled else "", own)
-    except Exception as error:
-        if server_message(error)[0] == NO_SUCH_DATABASE:
-            raise _closed(odbc, name) from error
-        raise
+    with _placed(config, name):
+        if create:
+            for each in _databases(name, config):
+                with _placed(config, each):
+                    create_database(odbc, each)
+        try:
+            yield Server(_label(own) if labelled else "", own)
+        except Exception as error:
+            if server_message(error)[0] == NO_SUCH_DATABASE:
+                raise _closed(odbc, name) from error
+            raise
+
+
+def _placed(config: Config | None, database: str) -> AbstractContextManager[None]:
+    """Errors say of which configuration and database they are, where there is a configuration."""
+    return placed(config.name, database) if config else nullcontext()
+
+
+def _databases(home: str, config: Config | None) -> list[str]:
+    """The sender's, and the target's where it is another."""
+    other = config.target.database if config else None
+    return [home, other] if other else [home]
 
 
 def _closed(odbc: str, name: str) -> UserError:
@@ -170,7 +191,8 @@ def _closed(odbc: str, name: str) -> UserError:
     return UserError(
         f"database {name}",
         f"login {login} has no user in it (4060)",
-        f"in it: CREATE USER {quote_name(login)} FOR LOGIN {quote_name(login)};",
+        f"let a member of its db_owner run there: CREATE USER {quote_name(login)} FOR LOGIN "
+        f"{quote_name(login)};",
     )
 
 

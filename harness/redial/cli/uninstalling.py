@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command
-from redial.cli.installing import progress, revision
+from redial.cli.installing import heard, progress, revision
 from redial.cli.plan import counted
 from redial.cli.server import open_server
 from redial.config import Config
@@ -34,6 +34,7 @@ def uninstall(
     print_only: the T-SQL, and nothing else.
     """
     model = load_named(config)
+    config = model.name
     if yes and yes != config:
         raise UserError(
             f"--yes {yes}",
@@ -44,7 +45,7 @@ def uninstall(
     if print_only:
         print(printed(model, files, purge_data, purge_rows), end="")
         return NOTHING
-    with open_server(server, database, must_be_named=True, labelled=False) as target:
+    with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
         connect = connect_odbc(target.odbc)
         made = removal_plan(model, connect, files, purge_data)
         if not made.removals:
@@ -62,6 +63,7 @@ def uninstall(
             purge_rows=purge_rows,
             wait_seconds=wait_seconds,
             story=Story(REMOVING, "", revision(), shown),
+            heard=heard,
         )
         print(f"{len(report.files)} files, {report.batches} batches: uninstalled")
         return NOTHING

@@ -79,7 +79,7 @@ def _check_version(written_for: object, source: str) -> None:
             source,
             [
                 f"redial: {_shown(written_for)}: was written for a newer version than this one, "
-                f"{VERSION}; install that: pip install -U redial-servicebroker"
+                f"{VERSION}; install that one"
             ],
         )
 

@@ -50,6 +50,15 @@ from redial.config.sections import (
 RESERVED_NAMES = ("ANY", "DEFAULT")
 """Wildcards or built-ins where a service or contract is named (CREATE BROKER PRIORITY page)."""
 
+OF_THE_SERVER = ("sys", "INFORMATION_SCHEMA")
+"""Schemas in which nobody makes anything (2760)."""
+OF_EVERY_DATABASE = (
+    *("public", "dbo", "guest", *OF_THE_SERVER, "db_owner", "db_accessadmin", "db_securityadmin"),
+    *("db_ddladmin", "db_backupoperator", "db_datareader", "db_datawriter"),
+    *("db_denydatareader", "db_denydatawriter"),
+)
+"""Principals that are there already, with members and rights that are not ours to give."""
+
 
 class Config(Section):
     """One initiator/target service pair and contract: one file of ``sql/configs``."""
@@ -281,6 +290,17 @@ class Config(Section):
     def _name_problems(self) -> list[str]:
         """Names that would collide, whatever the case rules of the database."""
         problems = []
+        if _among(self.schema_name, OF_THE_SERVER):
+            problems.append(
+                f"schema: {self.schema_name!r} is the server's own, and nobody makes anything in it; "
+                f"allowed: another name, such as {self.name!r}"
+            )
+        problems += [
+            f"roles.{where}: {name!r} is in every database, with rights that are not ours to give; "
+            f"allowed: a name of its own, such as '{self.name}_{where}'"
+            for where in ("module", "sender", "operator", "reader")
+            if _among(name := getattr(self.roles, where), OF_EVERY_DATABASE)
+        ]
         for where, name in (
             ("services.initiator", self.services.initiator),
             ("services.target", self.services.target),
@@ -316,6 +336,11 @@ class Config(Section):
         if len({r.casefold() for r in roles}) < len(roles):
             problems.append("roles: two principals have one name; allowed: four different names")
         return problems
+
+
+def _among(name: str, names: tuple[str, ...]) -> bool:
+    """Whatever the case rules of the database."""
+    return name.casefold() in {one.casefold() for one in names}
 
 
 def _same(later: str, earlier: str, pair: Services | Queues) -> list[str]:

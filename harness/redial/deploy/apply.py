@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redial.config import Config
-from redial.deploy.errors import DeployError, server_message
+from redial.deploy.errors import DeployError, database_at, placed, server_message
 from redial.deploy.history import REMOVING, Record, Story
 from redial.deploy.live import live
 from redial.deploy.port import Connect
 from redial.odbc import NOT_ALLOWED
+from redial.odbc import said as said_by
 from redial.render import render
 from redial.render.modules import CONTENTS, HEADER, PART, WHOLE, Place, places_in
 from redial.render.quoting import literal, quote_name
@@ -37,6 +38,9 @@ WHO = "Who has it: "
 Progress = Callable[[str, int, int], None]
 """Called before each file: its name, its number from 1, how many there are."""
 
+Heard = Callable[[str], None]
+"""Called with what the server says meanwhile (PRINT)."""
+
 
 @dataclass
 class DeployReport:
@@ -46,6 +50,8 @@ class DeployReport:
     batches: int = 0
     elsewhere: list[DeployError] = field(default_factory=list)
     """Of a removal: databases that held nothing of it."""
+    said: list[str] = field(default_factory=list)
+    """What the server said meanwhile."""
 
 
 def apply(
@@ -61,6 +67,7 @@ def apply(
     skip: Iterable[str] = (),
     opening: Callable[[Any], None] | None = None,
     then: Callable[[Any], None] | None = None,
+    heard: Heard | None = None,
 ) -> DeployReport:
     """Install ``config``, or bring an installation up to date; doing it twice is harmless.
 
@@ -71,7 +78,7 @@ def apply(
     words: what the files are told beside it (SESSION_CONTEXT). skip: files whose one module is as they
     make it.
     opening, then: what belongs to it and comes first and last, over the same connection and under
-    the same lock.
+    the same lock. heard: told what the server says, as it says it.
     ``mutant`` installs a known-bad variant instead (``redial.render.mutant_names``), to be caught.
     Raises DeployError on the first batch that fails; the scripts can be applied again after it.
     """
@@ -89,6 +96,7 @@ def apply(
         whole=files,
         opening=opening,
         then=then,
+        heard=heard,
     )
 
 
@@ -128,7 +136,21 @@ def check(
     name = f"{folder}{ASKS}"
     # The header's settings are for modules: a check makes none.
     text = files[name].replace(HEADER, "\n" * HEADER.count("\n"), 1)
-    _run_file(connection, name, text, places_in(files.get(CONTENTS, "")).get(name))
+    said: list[str] = []
+    try:
+        _run_file(connection, name, text, places_in(files.get(CONTENTS, "")).get(name), said.append)
+    except DeployError as error:
+        more = "".join(f" {line}" for line in said if line not in error.text)
+        if not more:
+            raise
+        short = _PRINTED.sub("", error.text)
+        raise DeployError(
+            error.file, error.line, error.number, short + more, error.database
+        ) from error
+
+
+_PRINTED = re.compile(r" \d+ more are printed above\.$")
+"""Of what does not fit into an error's text (05_preflight): here it stands behind it."""
 
 
 def uninstall(
@@ -140,6 +162,7 @@ def uninstall(
     purge_rows: int = 0,
     wait_seconds: int | None = None,
     story: Story | None = None,
+    heard: Heard | None = None,
 ) -> DeployReport:
     """Drain the conversations, then drop what this configuration made; tables stay.
 
@@ -154,7 +177,15 @@ def uninstall(
     parts = [*counting(files, purge_data), *((name, files[name]) for name in names)]
     said = {"redial.purge_rows": purge_rows}
     report = _send(
-        config, connect, parts, progress, wait_seconds, said, story=story, tolerated=NOT_HERE
+        config,
+        connect,
+        parts,
+        progress,
+        wait_seconds,
+        said,
+        story=story,
+        tolerated=NOT_HERE,
+        heard=heard,
     )
     if not report.files:
         raise report.elsewhere[0]
@@ -174,6 +205,7 @@ def _send(
     opening: Callable[[Any], None] | None = None,
     then: Callable[[Any], None] | None = None,
     tolerated: int | None = None,
+    heard: Heard | None = None,
 ) -> DeployReport:
     """Send the files over one connection while holding the deployment lock.
 
@@ -186,7 +218,13 @@ def _send(
     if wait_seconds is not None:
         words["redial.wait_seconds"] = wait_seconds
     wait_ms = LOCK_WAIT_MS if wait_seconds is None else wait_seconds * 1000
-    with closing(connect()) as connection:
+
+    def hear(text: str) -> None:
+        report.said.append(text)
+        if heard is not None:
+            heard(text)
+
+    with closing(connect()) as connection, placed(config.name, "", connection):
         connection.autocommit = True  # ALTER DATABASE and BEGIN DIALOG tests want no transaction
         for text in telling(words):
             _run_batch(connection, "SESSION_CONTEXT", 1, text)
@@ -194,7 +232,7 @@ def _send(
         with (
             exclusive(connection, config, wait_ms),
             naming(connection, config),
-            recorded(connection, config, story, whole) as record,
+            recorded(connection, config, story, whole, report.said) as record,
             naming(connection, config),
         ):
             if opening is not None:
@@ -206,7 +244,7 @@ def _send(
                     if home is not None:
                         use(connection, (config.target.database if "/" in name else None) or home)
                     try:
-                        report.batches += _run_file(connection, name, text, places.get(name))
+                        report.batches += _run_file(connection, name, text, places.get(name), hear)
                     except DeployError as error:
                         if error.number is None or error.number != tolerated:
                             raise
@@ -230,7 +268,7 @@ def looking(connect: Connect, config: Config, wait_seconds: int | None = None) -
     with closing(connect()) as connection:
         connection.autocommit = True
         _run_batch(connection, "LOCK_TIMEOUT", 1, f"SET LOCK_TIMEOUT {wait_ms:d};")
-        with naming(connection, config):
+        with placed(config.name, "", connection), naming(connection, config):
             yield connection
 
 
@@ -248,21 +286,25 @@ def naming(connection: Any, config: Config) -> Iterator[None]:
         except Exception:  # the error that ended the deployment is the one to tell
             raise error from None
         text = f"{error.text} {WHO}{who}. Next: let it end, or wait longer (--wait-seconds)"
-        raise DeployError(error.file, error.line, error.number, text) from error
+        raise DeployError(error.file, error.line, error.number, text, error.database) from error
 
 
 @contextmanager
 def recorded(
-    connection: Any, config: Config, story: Story | None, whole: Mapping[str, str] | None = None
+    connection: Any,
+    config: Config,
+    story: Story | None,
+    whole: Mapping[str, str] | None = None,
+    said: list[str] | None = None,
 ) -> Iterator[Record | None]:
     """Write down an attempt before its first change, and how it ended; keep its files.
 
-    The caller holds the lock of deployments (``exclusive``).
+    The caller holds the lock of deployments (``exclusive``). said: what the server has said by then.
     """
     if story is None:
         yield None
         return
-    record = Record(connection, config.schema_name, story, whole)
+    record = Record(connection, config.schema_name, story, whole, [] if said is None else said)
     try:
         record.begin()
     except DeployError as error:
@@ -315,17 +357,23 @@ def _at_home(connection: Any, config: Config) -> Iterator[str | None]:
             use(connection, home)
 
 
-def _run_file(connection: Any, name: str, text: str, place: Place | None = None) -> int:
+def _run_file(
+    connection: Any,
+    name: str,
+    text: str,
+    place: Place | None = None,
+    heard: Heard | None = None,
+) -> int:
     """Run every batch of one file or part; returns how many. Raises DeployError.
 
-    place: of a part in the file that its error is told with.
+    place: of a part in the file that its error is told with. heard: told what the server says.
     """
     count = 0
     for batch in split_batches(text):
         line = batch.first_line + _leading_blank_lines(batch.sql)
         for _ in range(batch.repeat_count):
             where = (name, line) if place is None else (place.file, place.line(line))
-            _run_batch(connection, *where, batch.sql)
+            _run_batch(connection, *where, batch.sql, heard)
             count += 1
     return count
 
@@ -335,16 +383,22 @@ def _leading_blank_lines(sql: str) -> int:
     return sql[: len(sql) - len(sql.lstrip())].count("\n")
 
 
-def _run_batch(connection: Any, name: str, line: int, text: str) -> None:
-    """Run one batch to its last result: an error may come after result sets."""
+def _run_batch(
+    connection: Any, name: str, line: int, text: str, heard: Heard | None = None
+) -> None:
+    """Run one batch to its last result: an error may come after result sets, and words with each."""
     with closing(connection.cursor()) as cursor:
         try:
             cursor.execute(text)
-            while cursor.nextset():
-                pass
+            more = True
+            while more:
+                for words in said_by(cursor):
+                    if heard is not None:
+                        heard(words)
+                more = cursor.nextset()
         except Exception as error:
             number, message = server_message(error)
-            raise DeployError(name, line, number, message) from error
+            raise DeployError(name, line, number, message, database_at(connection)) from error
 
 
 @contextmanager

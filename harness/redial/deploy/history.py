@@ -15,9 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from redial.deploy.errors import DeployError, server_message
-from redial.deploy.fingerprint import CannotSee, Thing, wanted
-from redial.deploy.fingerprint.queries import sees, there
-from redial.odbc import NOT_ALLOWED
+from redial.deploy.fingerprint import Thing, wanted
 from redial.quoting import literal, quote_name
 from redial.version import VERSION
 
@@ -58,6 +56,8 @@ class Record:
     story: Story
     files: Mapping[str, str] | None = None
     """Kept for a way back, before the first change."""
+    said: list[str] = field(default_factory=list)
+    """What the server has said by the end."""
     attempt: int | None = field(default=None, init=False)
     """Its number; None before there is a table to write it in."""
 
@@ -70,7 +70,7 @@ class Record:
         if self.files is not None and TEXTS in tables:
             keep(self.connection, self.schema, self.files)
             self.files = None
-        if self.attempt is not None or not {ATTEMPTS, DEPLOYMENTS} <= tables:
+        if self.attempt is not None or not (tables.get(ATTEMPTS) and DEPLOYMENTS in tables):
             return
         own, history = _own(self.schema, ATTEMPTS), _own(self.schema, DEPLOYMENTS)
         rows = _query(
@@ -98,10 +98,15 @@ class Record:
             "EndedUtc = SYSUTCDATETIME() WHERE AttemptId = ?;",
             (
                 DONE if failure is None else BROKEN,
-                None if failure is None else str(failure)[:MESSAGE],
+                self._message(failure),
                 self.attempt,
             ),
         )
+
+    def _message(self, failure: DeployError | None) -> str | None:
+        told = [] if failure is None else [str(failure)]
+        told += [f"The server said: {'; '.join(self.said)}"] if self.said else []
+        return " ".join(told)[:MESSAGE] or None
 
     def failed(self, failure: DeployError) -> None:
         """The same for one that failed; where even that cannot be written, the row stays as it is."""
@@ -121,8 +126,8 @@ class Deployment:
     version: str
     content: str
     """Hash of the files."""
-    kept: bool
-    """Whether the files are there for a way back."""
+    kept: bool | None
+    """Whether the files are there for a way back; None: this login may not see that."""
 
 
 @dataclass(frozen=True)
@@ -210,36 +215,34 @@ def _unpacked(files: bytes) -> dict[str, str]:
 
 
 def deployments(connection: Any, schema: str) -> list[Deployment]:
-    """What was deployed, the oldest first; by whatever tool. Raises CannotSee, DeployError."""
+    """What was deployed, the oldest first; by whatever tool. Raises DeployError."""
     tables = _tables(connection, schema)
     if DEPLOYMENTS not in tables:
-        _may_look(connection, schema)
         return []
+    unread = "NULL" if TEXTS in tables else "0"
     has = (
         f"CASE WHEN EXISTS (SELECT 1 FROM {_own(schema, TEXTS)} AS t "
         "WHERE t.ContentHash = h.ContentHash) THEN 1 ELSE 0 END"
     )
-    rows = _looked(
+    rows = _query(
         connection,
-        schema,
         "SELECT h.DeploymentId, h.DeployedUtc, h.DeployedBy, h.Version, h.ContentHash, "
-        f"{has if TEXTS in tables else '0'} FROM {_own(schema, DEPLOYMENTS)} AS h "
+        f"{has if tables.get(TEXTS) else unread} FROM {_own(schema, DEPLOYMENTS)} AS h "
         "ORDER BY h.DeploymentId;",
     )
     return [
-        Deployment(number, when, by, version, content.strip(), bool(kept))
+        Deployment(number, when, by, version, content.strip(), None if kept is None else bool(kept))
         for number, when, by, version, content, kept in rows
     ]
 
 
-def attempts(connection: Any, schema: str) -> list[Attempt]:
-    """What was tried, the oldest first. Raises CannotSee, DeployError."""
-    if ATTEMPTS not in _tables(connection, schema):
-        _may_look(connection, schema)
-        return []
-    rows = _looked(
+def attempts(connection: Any, schema: str) -> list[Attempt] | None:
+    """What was tried, the oldest first; None: it is hidden from this login. Raises DeployError."""
+    may = _tables(connection, schema).get(ATTEMPTS)
+    if not may:
+        return [] if may is None else None
+    rows = _query(
         connection,
-        schema,
         "SELECT a.AttemptId, a.StartedUtc, a.EndedUtc, a.Outcome, a.What, a.StartedBy, a.HostName, "
         "a.ToolVersion, a.SourceRevision, a.HashBefore, a.HashAfter, a.Message, a.PlannedChanges "
         f"FROM {_own(schema, ATTEMPTS)} AS a ORDER BY a.AttemptId;",
@@ -275,7 +278,7 @@ def files_of(connection: Any, schema: str, number: int | None) -> tuple[Deployme
 
 def at_work(connection: Any, schema: str) -> int:
     """How many attempts have said no end. The caller holds the lock of deployments: they were cut off."""
-    if ATTEMPTS not in _tables(connection, schema):
+    if not _tables(connection, schema).get(ATTEMPTS):
         return 0
     rows = _query(
         connection,
@@ -315,32 +318,40 @@ def remember(connection: Any, schema: str, name: str, content: str) -> None:
     )
 
 
-def _may_look(connection: Any, schema: str) -> None:
-    """Raises CannotSee where a table may be there and this login does not see it."""
-    [(who, database, may)] = _query(connection, sees(schema))
-    if not may:
-        raise CannotSee(who, database, "the definitions", "VIEW DEFINITION")
-
-
-def _looked(connection: Any, schema: str, sql: str) -> list[tuple[Any, ...]]:
-    """The rows of one batch about the history. Raises CannotSee, DeployError."""
-    try:
-        return _query(connection, sql)
-    except DeployError as error:
-        if error.number != NOT_ALLOWED:
-            raise
-        [(who, database, _)] = _query(connection, sees(schema))
-        own = quote_name(schema)
-        what = f"the history in the tables of {own}"
-        raise CannotSee(who, database, what, f"SELECT ON SCHEMA::{own}") from error
-
-
 def _own(schema: str, table: str) -> str:
     return f"{quote_name(schema)}.{quote_name(table)}"
 
 
-def _tables(connection: Any, schema: str) -> set[str]:
-    return {row[0] for row in _query(connection, there(schema))}
+def _tables(connection: Any, schema: str) -> dict[str, bool]:
+    """The tables of the schema, and whether this login may read each; what it may not see with them.
+
+    Raises DeployError where it would not see any.
+    """
+    own = literal(f"{quote_name(schema)}.")
+    rows = _query(
+        connection,
+        "SELECT t.name, HAS_PERMS_BY_NAME(CONCAT("
+        f"{own}, QUOTENAME(t.name)), N'OBJECT', N'SELECT'), DB_NAME(), USER_NAME() "
+        f"FROM sys.tables AS t WHERE t.schema_id = SCHEMA_ID({literal(schema)}) "
+        "UNION ALL SELECT NULL, 0, DB_NAME(), USER_NAME() WHERE "
+        "HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'VIEW DEFINITION') = 0;",
+    )
+    found = {name: bool(may) for name, may, _, _ in rows if name is not None}
+    if rows and not found:
+        [(_, _, database, user)] = rows
+        raise DeployError(
+            "history",
+            1,
+            None,
+            f"user {user!r} sees nothing of schema {quote_name(schema)} in database {database!r}, so "
+            "whether something was deployed cannot be said. Next: let a member of db_owner or of the "
+            f"operators' role look, or give the right: GRANT VIEW DEFINITION TO {quote_name(user)};",
+            database,
+        )
+    if len(rows) > len(found):  # these may be there and hidden
+        for name in (TEXTS, ATTEMPTS):
+            found.setdefault(name, False)
+    return found
 
 
 def _query(connection: Any, sql: str, parameters: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

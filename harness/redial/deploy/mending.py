@@ -26,19 +26,19 @@ from redial.deploy.history import (
 from redial.deploy.verify import look_over
 
 
-def tried(connection: Any, config: Config) -> list[Attempt]:
+def tried(connection: Any, config: Config) -> list[Attempt] | None:
     """What was tried, the oldest first; one that says no end while nobody has the lock is abandoned.
 
-    Raises CannotSee, DeployError.
+    None: it is hidden from this login. Raises DeployError.
     """
     found = attempts(connection, config.schema_name)
-    running = {one.number for one in found if one.outcome == AT_WORK}
+    running = {one.number for one in found or () if one.outcome == AT_WORK}
     if not running or not nobody_deploys(connection, config):
         return found
     # who has let go of the lock has said how it ended before
     return [
         replace(one, outcome=ABANDONED) if one.number in running and one.outcome == AT_WORK else one
-        for one in attempts(connection, config.schema_name)
+        for one in attempts(connection, config.schema_name) or ()
     ]
 
 
@@ -59,6 +59,8 @@ def repair_history(
     done: list[str] = []
     with exclusive(connection, config, wait_seconds * 1000):
         looks = accept(look_over(config, connection, files), config.name, accepted)
+        if unseen := [line for one in looks if one.unseen for line in one.others]:
+            raise DeployError("history", 1, None, unseen[0])
         if not any(one.installed for one in looks):
             raise DeployError("history", 1, None, f"nothing of {config.name!r} is in this database")
         cut_off, broken = at_work(connection, schema), unreadable(connection, schema)

@@ -31,6 +31,8 @@ from redial.render import render, sides
 from redial.server import label_of
 
 UNKNOWN = "a server that tells nothing of itself"
+NOT_SEEN = "hidden from this login"
+"""Of what cannot be said."""
 WAIT_SECONDS = 60
 """How long a drain waits unless told otherwise (29_change, uninstall)."""
 NOTHING, ERROR, CHANGES, BLOCKED = 0, 1, 2, 3
@@ -190,7 +192,7 @@ def survey(
     blocked += [line for one, now in there for line in _other_rows(one, now, losses)]
     done = [action for one, now in there for action in actions(one, now, by_hand, overwrite, undo)]
     words = words_of(replaced, looks)
-    if not home.unseen and (blocked or any(one.do not in LEFT for one in done)):
+    if blocked or any(one.do not in LEFT for one in done):
         asked = _refused(connection, config, looks, rendered, words)
         blocked += [str(error) for error in asked if error.number != FOREIGN or not blocked]
     made = Plan(
@@ -200,7 +202,7 @@ def survey(
         login=at_work[home.database].login,
         product=at_work[home.database].product,
         databases=[one.database for one in looks],
-        gate=", ".join(gates) or "open",
+        gate=NOT_SEEN if any(one.unseen for one in looks) else ", ".join(gates) or "open",
         dialogs=_together(now.dialogs for now in at_work.values()),
         pending=_together(now.pending for now in at_work.values()),
         depth=_together(now.depth for now in at_work.values()),
@@ -405,7 +407,7 @@ def _refused(
     """
     said = []
     for one, here in zip(looks, sides(config), strict=True):
-        if one.unseen:
+        if one.unseen and here.apart:
             continue
         if here.apart:
             use(connection, one.database)

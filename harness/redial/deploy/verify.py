@@ -36,6 +36,8 @@ MOVE = (
     "'...', which moves it into sql/accepted.toml"
 )
 """Of a difference that the file does not know."""
+NO_DATABASE, NO_USER = 911, 916
+"""There is no database of that name; the login has no user in it (sys.messages)."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def look_over(
             if apart:
                 use(connection, database)
         except DeployError as error:
-            seen.append(_Seen(here, database, {}, None, [f"{error.text} Next: {DEPLOY}"]))
+            seen.append(_Seen(here, database, {}, None, [_closed(error, database)]))
             continue
         seen.append(_seen(connection, config, here, rendered, database))
     if apart:
@@ -165,10 +167,22 @@ class _Seen:
     found: Found | None
     """None: nothing could be looked at."""
     others: list[str]
+    version: str = ""
+    """The server's @@VERSION, where nothing else could be seen."""
 
     @property
     def catalog(self) -> Catalog:
         return self.found.catalog if self.found else {}
+
+
+def _closed(error: DeployError, database: str) -> str:
+    """Why the target's database could not be looked at, and what helps."""
+    quoted = quote_name(database)
+    help_ = {
+        NO_DATABASE: f"redial deploy --create makes it, or CREATE DATABASE {quoted};",
+        NO_USER: f"in {quoted}, its owner: CREATE USER .. FOR LOGIN .., for the login you come with.",
+    }
+    return f"{error.text} Next: {help_.get(error.number or 0, DEPLOY)}"
 
 
 def files_of_side(files: Mapping[str, str], here: Side) -> dict[str, str]:
@@ -195,7 +209,8 @@ def _seen(
     try:
         there = found(connection, schema, as_written, signer_prefix(config), further)
     except CannotSee as error:
-        return _Seen(here, database, as_written, None, [str(error)])
+        where = database or error.database
+        return _Seen(here, where, as_written, None, [str(error)], error.version)
     [[owner], *waiting] = there.rows
     others = _member(config, owner["owner"] == 1)
     others += [
@@ -216,7 +231,15 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
     schema = config.schema_name
     if one.found is None:
         return Look(
-            one.database, one.here.initiator, one.wanted, {}, [], one.others, True, schema=schema
+            one.database,
+            one.here.initiator,
+            one.wanted,
+            {},
+            [],
+            one.others,
+            True,
+            one.version,
+            schema=schema,
         )
     differences = [
         difference

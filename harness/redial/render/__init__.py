@@ -1,11 +1,12 @@
 """Configs and templates to ``sql/generated``: deterministic, committed, checked."""
 
-from redial.render.files import check, read, write
+from redial.render.files import LineEnds, check, read, write
 from redial.render.mutants import Mutant, comparator_names, find_mutant, mutant_names
 from redial.render.renderer import RenderError, render, signed_modules
 from redial.render.sides import Side, sides, signer_prefix
 
 __all__ = [
+    "LineEnds",
     "Mutant",
     "RenderError",
     "Side",

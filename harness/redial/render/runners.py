@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from redial.quoting import quote_name
 from redial.tsql import split_batches
 
 _STRING = r"'(?:[^']|'')*'"
@@ -109,3 +110,9 @@ def unsafe(text: str) -> list[str]:
             last = other.splitlines()[-1].strip() if other else ""
             found.append(f"{runner.name} would end a batch elsewhere than sqlcmd: behind {last!r}")
     return found
+
+
+def unsafe_name(name: str) -> str | None:
+    """Why some tool would misread a script in which a name stands in brackets; None for a safe one."""
+    found = unsafe(f"SELECT N'a' AS {quote_name(name)};\nGO\nSELECT N'b' /* c */;\nGO\n")
+    return found[0].removeprefix("line 1: ").partition(": behind ")[0] if found else None

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redial.spark.errors import PipelineError, reason, shown, status_of
+from redial.wheel import pip_install
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -85,9 +86,7 @@ def _page(report: Report, path: Path) -> None:
 
         write_page(report, path)
     except ModuleNotFoundError as error:  # matplotlib
-        raise PipelineError(
-            str(error.name), "is not installed", "pip install 'redial-servicebroker[spark]'"
-        ) from None
+        raise PipelineError(str(error.name), "is not installed", pip_install("spark")) from None
     _printed(lambda: print(f"page: {path}"))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from redial.paths import SOURCES
 from redial.spark.errors import PipelineError
+from redial.wheel import pip_install
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,7 +48,7 @@ def need_java_and_spark() -> None:
         raise PipelineError(
             "PySpark",
             "is not installed",
-            "tools/setup --spark (or pip install 'redial-servicebroker[spark]'), then the same command again",
+            f"{pip_install('spark')}, then the same command again",
         )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redial.spark.errors import PipelineError
+from redial.wheel import pip_install
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -252,9 +253,7 @@ def table(kind: str, path: str) -> Table:
     from importlib.util import find_spec
 
     if kind == "delta" and find_spec("deltalake") is None:
-        raise PipelineError(
-            "deltalake", "is not installed", "pip install 'redial-servicebroker[spark]'"
-        )
+        raise PipelineError("deltalake", "is not installed", pip_install("spark"))
     return KINDS[kind](path)
 
 
@@ -274,9 +273,7 @@ def delta_rows(spark: SparkSession, path: str) -> DataFrame:
     try:
         from deltalake import DeltaTable as Written
     except ImportError:
-        raise PipelineError(
-            "deltalake", "is not installed", "pip install 'redial-servicebroker[spark]'"
-        ) from None
+        raise PipelineError("deltalake", "is not installed", pip_install("spark")) from None
     there = Written(path)
     protocol = there.protocol()
     more = set(protocol.reader_features or ()) - PLAIN

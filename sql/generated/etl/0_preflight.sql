@@ -194,7 +194,8 @@ END;
 /* -- 3  Rights. CONTROL covers all the rest: CREATE for every kind of object, EXECUTE AS another user,
          GRANT, ALTER DATABASE. Membership of a fixed role is changed by its members only (ALTER ROLE page) - */
 DECLARE @missing nvarchar(1000) = N'';
-IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CONTROL'), 0) = 0
+DECLARE @sees int = ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CONTROL'), 0);   /* else marks and rows of ours are hidden, and nothing is judged by them */
+IF @sees = 0
 BEGIN
     SELECT @missing = N'CONTROL on the database';
     IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE SCHEMA'), 0) = 0 SET @missing = @missing + N', CREATE SCHEMA';
@@ -327,7 +328,7 @@ BEGIN
     SELECT @names = @names + CASE @next WHEN 1 THEN N'' ELSE N', ' END + LEFT(f.Shown, 200) FROM @foreign AS f WHERE f.Ordinal = @next;
     SET @next = @next + 1;
 END;
-IF @foreigners > 0
+IF @foreigners > 0 AND @sees = 1
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50208, CONCAT(N'There already, and not made by Redial: ', @names, CASE WHEN @foreigners > 5 THEN CONCAT(N' and ', @foreigners - 5, N' more') ELSE N'' END,
         N'. A deployment would replace it and a removal drop it.'),
@@ -374,7 +375,7 @@ WHERE NOT EXISTS (SELECT 1
                     AND (u.is_sent_by_target = 1 OR t.IsAnswer = 0)
                     AND (u.is_sent_by_initiator = 1 OR t.IsAnswer = 1));
 
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator')
+IF @sees = 1 AND EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
                  AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator')
@@ -382,7 +383,7 @@ IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_B
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50194, N'Service ''//redial/etl/initiator'' is in this database already and was not made by a deployment of schema ''etl''.', N'choose another name for it in [services].');
 
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target')
+IF @sees = 1 AND EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
                  AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target')
@@ -392,7 +393,7 @@ IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_B
 
 /* By a text of its own, as above. */
 DECLARE @module nvarchar(400) = NULL;
-IF COL_LENGTH(N'[etl].[Setting]', N'Name') IS NOT NULL AND COL_LENGTH(N'[etl].[Setting]', N'Value') IS NOT NULL
+IF @sees = 1 AND COL_LENGTH(N'[etl].[Setting]', N'Name') IS NOT NULL AND COL_LENGTH(N'[etl].[Setting]', N'Value') IS NOT NULL
     EXECUTE sys.sp_executesql N'SELECT @module = st.Value FROM [etl].[Setting] AS st WHERE st.Name = N''roles.module'';',
         N'@module nvarchar(400) OUTPUT', @module = @module OUTPUT;
 IF @module <> N'etl_module'
@@ -403,7 +404,7 @@ IF @module <> N'etl_module'
 /* -- 8  Has a later version been here? Its migrations have changed tables in a way this script knows
          nothing of. After its own uninstall.sql this one works: migrations only add (35_migrations) ----- */
 DECLARE @later nvarchar(200) = NULL;
-IF COL_LENGTH(N'[etl].[Migration]', N'Number') IS NOT NULL
+IF @sees = 1 AND COL_LENGTH(N'[etl].[Migration]', N'Number') IS NOT NULL
    AND COL_LENGTH(N'[etl].[Migration]', N'Name') IS NOT NULL
    AND COL_LENGTH(N'[etl].[DeploymentHistory]', N'Version') IS NOT NULL
     EXECUTE sys.sp_executesql
@@ -853,7 +854,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'6308b3894048c9be 0', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'c32b6ebd6eee851b 0', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -194,7 +194,8 @@ END;
 /* -- 3  Rights. CONTROL covers all the rest: CREATE for every kind of object, EXECUTE AS another user,
          GRANT, ALTER DATABASE. Membership of a fixed role is changed by its members only (ALTER ROLE page) - */
 DECLARE @missing nvarchar(1000) = N'';
-IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CONTROL'), 0) = 0
+DECLARE @sees int = ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CONTROL'), 0);   /* else marks and rows of ours are hidden, and nothing is judged by them */
+IF @sees = 0
 BEGIN
     SELECT @missing = N'CONTROL on the database';
     IF ISNULL(HAS_PERMS_BY_NAME(@here, N'DATABASE', N'CREATE SCHEMA'), 0) = 0 SET @missing = @missing + N', CREATE SCHEMA';
@@ -323,7 +324,7 @@ WHERE t.schema_id = SCHEMA_ID(N'orders')
 
 /* A priority can have no mark (F-190): what is ours is written down in OwnedObject. By a text of its own:
    a statement over a column that is not there would stop all of this from being compiled. */
-IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/initiator')
+IF @sees = 1 AND EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/initiator')
 BEGIN
     SET @foreigners = 0;
     IF COL_LENGTH(N'[orders].[OwnedObject]', N'Kind') IS NOT NULL AND COL_LENGTH(N'[orders].[OwnedObject]', N'Name') IS NOT NULL
@@ -334,7 +335,7 @@ BEGIN
         INSERT INTO @foreign (Shown)
         VALUES (N'broker priority [redial/orders/initiator]');
 END;
-IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/target')
+IF @sees = 1 AND EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/target')
 BEGIN
     SET @foreigners = 0;
     IF COL_LENGTH(N'[orders].[OwnedObject]', N'Kind') IS NOT NULL AND COL_LENGTH(N'[orders].[OwnedObject]', N'Name') IS NOT NULL
@@ -352,7 +353,7 @@ BEGIN
     SELECT @names = @names + CASE @next WHEN 1 THEN N'' ELSE N', ' END + LEFT(f.Shown, 200) FROM @foreign AS f WHERE f.Ordinal = @next;
     SET @next = @next + 1;
 END;
-IF @foreigners > 0
+IF @foreigners > 0 AND @sees = 1
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50208, CONCAT(N'There already, and not made by Redial: ', @names, CASE WHEN @foreigners > 5 THEN CONCAT(N' and ', @foreigners - 5, N' more') ELSE N'' END,
         N'. A deployment would replace it and a removal drop it.'),
@@ -399,7 +400,7 @@ WHERE NOT EXISTS (SELECT 1
                     AND (u.is_sent_by_target = 1 OR t.IsAnswer = 0)
                     AND (u.is_sent_by_initiator = 1 OR t.IsAnswer = 1));
 
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
+IF @sees = 1 AND EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
                  AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
@@ -407,7 +408,7 @@ IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_B
     INSERT INTO @found (Number, Problem, NextStep)
     VALUES (50194, N'Service ''//redial/orders/initiator'' is in this database already and was not made by a deployment of schema ''orders''.', N'choose another name for it in [services].');
 
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
+IF @sees = 1 AND EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
                  AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
@@ -417,7 +418,7 @@ IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_B
 
 /* By a text of its own, as above. */
 DECLARE @module nvarchar(400) = NULL;
-IF COL_LENGTH(N'[orders].[Setting]', N'Name') IS NOT NULL AND COL_LENGTH(N'[orders].[Setting]', N'Value') IS NOT NULL
+IF @sees = 1 AND COL_LENGTH(N'[orders].[Setting]', N'Name') IS NOT NULL AND COL_LENGTH(N'[orders].[Setting]', N'Value') IS NOT NULL
     EXECUTE sys.sp_executesql N'SELECT @module = st.Value FROM [orders].[Setting] AS st WHERE st.Name = N''roles.module'';',
         N'@module nvarchar(400) OUTPUT', @module = @module OUTPUT;
 IF @module <> N'orders_module'
@@ -428,7 +429,7 @@ IF @module <> N'orders_module'
 /* -- 8  Has a later version been here? Its migrations have changed tables in a way this script knows
          nothing of. After its own uninstall.sql this one works: migrations only add (35_migrations) ----- */
 DECLARE @later nvarchar(200) = NULL;
-IF COL_LENGTH(N'[orders].[Migration]', N'Number') IS NOT NULL
+IF @sees = 1 AND COL_LENGTH(N'[orders].[Migration]', N'Number') IS NOT NULL
    AND COL_LENGTH(N'[orders].[Migration]', N'Name') IS NOT NULL
    AND COL_LENGTH(N'[orders].[DeploymentHistory]', N'Version') IS NOT NULL
     EXECUTE sys.sp_executesql
@@ -878,7 +879,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'9cd37b902649bc23 0', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'e0f74772431410fc 0', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -248,3 +248,20 @@ def test_what_is_for_comparison_says_so(strategy):
     data = load(AUDIT).model_dump(by_alias=True, mode="json")
     data["conversation"]["timer_strategy"] = strategy
     assert Config.model_validate(data).comparison_only == [f"timer_strategy = {strategy}"]
+
+
+@pytest.mark.parametrize("name", ["sys", "SYS", "INFORMATION_SCHEMA", "information_schema"])
+def test_a_schema_of_the_server_is_refused(name):
+    [problem] = problems(audit_text(schema=f'schema = "{name}"'))
+    assert problem.startswith(f"schema: '{name}' is the server's own") and "allowed: " in problem
+
+
+@pytest.mark.parametrize("role", ["module", "sender", "operator", "reader"])
+@pytest.mark.parametrize("name", ["public", "dbo", "DB_Owner", "guest"])
+def test_a_principal_that_every_database_has_is_refused(role, name):
+    [problem] = problems(audit_text(**{role: f'{role} = "{name}"'}))
+    assert problem.startswith(f"roles.{role}: '{name}' is in every database")
+
+
+def test_a_schema_that_every_database_has_is_taken_where_things_can_be_made_in_it():
+    assert parse(audit_text(schema='schema = "dbo"')).schema_name == "dbo"

@@ -13,6 +13,8 @@ class FakeServer:
         self.sent: list[str] = []
         self.connections: list[FakeConnection] = []
         self.lock_result: int | None = 0
+        self.says: dict[str, list[list[tuple[str, str]]]] = {}
+        """Text of a batch -> what ``messages`` holds at each of its results, as pyodbc has it."""
 
     def connect(self) -> FakeConnection:
         self.connections.append(FakeConnection(self))
@@ -46,6 +48,8 @@ class FakeCursor:
     def __init__(self, connection: FakeConnection) -> None:
         self.connection = connection
         self.pending: list[str] = []
+        self.messages: list[tuple[str, str]] = []
+        self.later: list[list[tuple[str, str]]] = []
 
     def execute(self, sql: str, *parameters: Any) -> FakeCursor:
         server = self.connection.server
@@ -55,11 +59,16 @@ class FakeCursor:
                 if after == 0:
                     raise RuntimeError("42000", message)
                 self.pending = [""] * (after - 1) + [message]
+        said = [results for text, results in server.says.items() if text in sql]
+        self.messages, *self.later = said[0] if said else [[]]
         return self
 
     def nextset(self) -> bool:
-        if not self.pending:
+        if not self.pending and not self.later:
             return False
+        self.messages = self.later.pop(0) if self.later else []
+        if not self.pending:
+            return True
         message = self.pending.pop(0)
         if message:
             raise RuntimeError("42000", message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from contextlib import closing
@@ -265,27 +266,34 @@ def test_who_may_not_read_the_history_is_told_which_right_and_who_can_give_it(in
     run(installed, "CREATE USER outsider FOR LOGIN outsider;")
     server = logged_in_as(installed, "outsider", "Long-enough-1")
     rights = [
-        ("VIEW DEFINITION", "VIEW DEFINITION"),
-        ("SELECT ON SCHEMA::[audit]", "SELECT ON SCHEMA::[audit]"),
+        ("VIEW DEFINITION", "GRANT VIEW DEFINITION TO [outsider]"),
+        ("SELECT ON SCHEMA::[audit]", "GRANT SELECT ON [audit].[DeploymentHistory] TO"),
     ]
     for grant, lacks in rights:
         for command in (history, drift, rollback, baseline):
             assert status_of(command, server=server) == ERROR, command
             out, said = capsys.readouterr()
             assert "nothing was ever deployed" not in out + said
-            assert "so nothing can be said" in said, said
-            assert f"Next: a member of db_owner can: GRANT {lacks} TO [outsider];" in said, said
+            assert "Next: let a member of db_owner" in said and lacks in said, said
         run(installed, f"GRANT {grant} TO outsider;")
     assert status_of(history, server=server) == NOTHING
     assert "deploy finished" in capsys.readouterr().out
 
 
-def test_who_may_read_one_of_the_tables_only_is_told_so(installed, capsys):
+def test_what_was_tried_is_called_hidden_from_who_may_read_only_what_was_deployed(
+    installed, capsys
+):
     run(installed, "CREATE LOGIN half WITH PASSWORD = N'Long-enough-1';")
     run(
         installed,
         "CREATE USER half FOR LOGIN half; GRANT SELECT ON audit.DeploymentHistory TO half;",
     )
     server = logged_in_as(installed, "half", "Long-enough-1")
-    assert status_of(history, server=server) == ERROR
-    assert "GRANT VIEW DEFINITION TO [half];" in capsys.readouterr().err
+    assert status_of(history, server=server) == NOTHING
+    said = capsys.readouterr().out
+    assert "by sa; whether files are kept is hidden" in said and "tried:" not in said
+    assert "what was tried is hidden from this login. Next: let a member of db_owner look" in said
+    assert status_of(history, server=server, form="json") == NOTHING
+    assert json.loads(capsys.readouterr().out)["tried"] is None
+    assert status_of(history, server=server, attempt=1) == ERROR
+    assert "is hidden from this login" in capsys.readouterr().err

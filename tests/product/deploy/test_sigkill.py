@@ -23,7 +23,7 @@ PLACES = ["28_Setting", "50_queues", "74_05_usp_SenderActivation", "90_deploymen
 def killed_at(server: str, name: str) -> int:
     """Deploy in a process of its own and kill it when it names a file; its exit status."""
     process = subprocess.Popen(
-        [*REDIAL, "deploy", "--server", server],
+        [*REDIAL, "deploy", "--config", "audit", "--server", server],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -68,10 +68,10 @@ def sent(monkeypatch) -> list[str]:
     sending, ends = import_module("redial.deploy.apply"), import_module("redial.deploy.finishing")
     run_batch, run_statement = sending._run_batch, ends._run
 
-    def batch(connection, name, line, text):
+    def batch(connection, name, line, text, *heard):
         if name not in ("LOCK_TIMEOUT", "USE"):
             found.append(text.strip())
-        run_batch(connection, name, line, text)
+        run_batch(connection, name, line, text, *heard)
 
     def statement(connection, database, text):
         found.append(text.strip())

@@ -51,7 +51,7 @@ def test_the_notebook_imports_nothing_but_what_it_says_to_install(name):
     assert sorted(n for n in imported(code) if name_of(n) not in asked) == []
     text = (FOLDER / name).read_text(encoding="utf-8")
     extras = "[spark,broker]" if "redial_broker" in code else "[spark]"
-    assert f"pip install 'redial-servicebroker{extras}'" in text
+    assert f"pip install 'FILE.whl{extras}'" in text
 
 
 @pytest.mark.parametrize("name", NAMES)

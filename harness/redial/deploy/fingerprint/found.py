@@ -68,11 +68,15 @@ Answers = dict[str, list[Row]]
 class CannotSee(Exception):
     """The login may not see enough: what is hidden from it would be called missing."""
 
-    def __init__(self, user: str, database: str, what: str, grant: str) -> None:
+    def __init__(self, user: str, database: str, version: str, what: str, grant: str) -> None:
         super().__init__(
             f"user {user!r} may not see {what} in database {database!r}, so nothing can be said. "
-            f"Next: a member of db_owner can: GRANT {grant} TO {quote_name(user)};"
+            "Next: let a member of db_owner look, or give the right: "
+            f"GRANT {grant} TO {quote_name(user)};"
         )
+        self.database = database
+        self.version = version
+        """The server's @@VERSION."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def found(
     sql, called = questions(schema, names, signer)
     answers = dict(zip(called, sets_of(connection, sql), strict=True))
     [database] = answers["database"]
-    who = database["who"], database["name"]
+    who = database["who"], database["name"], database["version"]
     if not database["sees"]:
         raise CannotSee(*who, "the definitions", "VIEW DEFINITION")
     insensitive = "_CS_" not in database["collation"] and "_BIN" not in database["collation"]

@@ -87,20 +87,6 @@ def contents(schema: str, columns: Iterable[tuple[str, str]]) -> str:
     )
 
 
-def there(schema: str) -> str:
-    """The names of the tables of a schema."""
-    return f"SELECT t.name FROM sys.tables AS t WHERE t.schema_id = SCHEMA_ID({literal(schema)});"
-
-
-def sees(schema: str) -> str:
-    """Who looks, where, and whether what he does not see is not there."""
-    return (
-        "SELECT USER_NAME() AS who, DB_NAME() AS name, CASE WHEN HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), "
-        "N'DATABASE', N'VIEW DEFINITION') = 1 OR HAS_PERMS_BY_NAME("
-        f"{literal(quote_name(schema))}, N'SCHEMA', N'VIEW DEFINITION') = 1 THEN 1 ELSE 0 END AS sees;"
-    )
-
-
 def jobs(schema: str) -> str:
     """Which Agent jobs this configuration made, and whether each is there.
 
