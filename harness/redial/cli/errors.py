@@ -103,7 +103,7 @@ def _explained(error: Exception) -> str | None:
     if isinstance(error, ImportError) and "libodbc" in str(error):
         return f"pyodbc: {error}\n  Next: tools/setup (installs unixODBC)"
     if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}\n  Next: check the path and its permissions"
+        return f"{error.filename}: {error.strerror or error}\n  Next: check the path and its permissions"
     if _from_pyodbc(error):
         number, text = server_message(error)
         return f"server: {text}{f' ({number})' if number else ''}\n  Next: {_advice(error, number)}"
