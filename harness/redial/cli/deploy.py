@@ -49,13 +49,14 @@ def plan(
     from_folder: str | None = None,
     sql: bool = False,
     overwrite: bool = False,
+    undo: bool = False,
     allow_loss: Iterable[str] = (),
     exit_code: str | bool = FAILS[0],
 ) -> int:
     """Say what a deployment would change, and change nothing: 0 nothing, 2 changes, 3 blocked.
 
     form: a name of FORMS. out: a file to write it to, for ``deploy --plan``. sql: print what would run,
-    and nothing else. overwrite, allow_loss: as if deploy were told so. exit_code: of FAILS; with
+    and nothing else. overwrite, undo, allow_loss: as if deploy were told so. exit_code: of FAILS; with
     blocked, changes are 0. True: the option without a word.
     """
     if exit_code is not True and exit_code not in FAILS:
@@ -66,7 +67,7 @@ def plan(
     config = model.name
     files, stays = reviewed(config, model, from_folder), accepted()
     with open_server(server, database, must_be_named=True, labelled=False, config=model) as target:
-        allowed = Allowed(overwrite, _losses(allow_loss), accepted=stays)
+        allowed = Allowed(overwrite, _losses(allow_loss), accepted=stays, undo=undo)
         seen = _survey(model, connect_odbc(target.odbc), files, allowed)
         tables_are_there(seen.looks, allowed.losses)
     if sql:
@@ -94,6 +95,7 @@ def deploy(
     plan_file: str | None = None,
     from_folder: str | None = None,
     overwrite: bool = False,
+    undo: bool = False,
     allow_loss: Iterable[str] = (),
 ) -> int:
     """Install what was reviewed and verify it; 1 when verification finds something, 3 when refused.
@@ -101,12 +103,13 @@ def deploy(
     mutant: a variant of sql/mutants or a design of sql/comparators to install instead, for
     comparison only; there is nothing of ours to verify then. plan_file: of ``plan --out``; nothing
     is done when the server is not as it was then. from_folder: instead of sql/generated.
-    overwrite: replace what was changed by hand. allow_loss: TABLE=ROWS, each a table to drop.
+    overwrite: replace texts that were changed by hand. undo: take back what somebody has chosen, or
+    added to what is ours. allow_loss: TABLE=ROWS, each a table to drop.
     """
     model = load_named(config)
     config = model.name
     files = None if mutant else reviewed(config, model, from_folder)
-    allowed = Allowed(overwrite, _losses(allow_loss), wait_seconds, accepted())
+    allowed = Allowed(overwrite, _losses(allow_loss), wait_seconds, accepted(), undo)
     with open_server(
         server, database, create, must_be_named=True, labelled=bool(mutant), config=model
     ) as target:
@@ -151,6 +154,7 @@ def _survey(config: Config, connect: Connect, files: dict[str, str], allowed: Al
             connection,
             files,
             overwrite=allowed.overwrite,
+            undo=allowed.undo,
             wait_seconds=allowed.wait_seconds,
             losses=allowed.losses,
             accepted=allowed.accepted,

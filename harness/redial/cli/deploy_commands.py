@@ -14,6 +14,10 @@ CONFIG = "name of a file in sql/configs"
 _CONFIG = CONFIG + "; left out, the only one there"
 _DATABASE = "database to work in, instead of the one the connection string names"
 _WAIT = "how long to wait for locks, another deployment, and what is in the way of a drain; 60 by default"
+_UNDO = (
+    "take back what somebody has chosen, or added to what is ours, as the plan says: rights, indexes, queues "
+    "that are off; never rows"
+)
 _OVERWRITE = (
     "replace modules that were changed by hand; without it they are named, and nothing is done"
 )
@@ -31,6 +35,7 @@ _COMMON = {"config": _CONFIG, "server": _NAMED, "database": _DATABASE}
         "plan": "file of plan --out: refused when the server is not as it was then",
         "from": _FROM,
         "overwrite": _OVERWRITE,
+        "undo": _UNDO,
         "allow_loss": _LOSS,
     },
 )
@@ -46,6 +51,7 @@ def deploy(
     plan: str = "",
     from_: str = "",
     overwrite: bool = False,
+    undo: bool = False,
 ) -> None:
     """Install what sql/generated holds and verify it; where nothing differs, nothing is done."""
     from redial.cli.deploy import deploy as run
@@ -60,6 +66,7 @@ def deploy(
         plan_file=plan or None,
         from_folder=from_ or None,
         overwrite=overwrite,
+        undo=undo,
         allow_loss=allow_loss,
     )
 
@@ -155,6 +162,7 @@ def adopt(
         "from": _FROM,
         "sql": "print what would run, and nothing else",
         "overwrite": _OVERWRITE,
+        "undo": _UNDO,
         "allow_loss": _LOSS,
         "exit-code": "what is not 0: changes (2) and refusals (3), the default; or blocked, so that "
         "changes are 0 and a refusal is 3",
@@ -172,6 +180,7 @@ def plan(
     from_: str = "",
     sql: bool = False,
     overwrite: bool = False,
+    undo: bool = False,
     exit_code: str = "changes",
 ) -> None:
     """Say what a deployment would change, and change nothing; 0 nothing, 2 changes, 3 blocked."""
@@ -186,6 +195,7 @@ def plan(
         from_folder=from_ or None,
         sql=sql,
         overwrite=overwrite,
+        undo=undo,
         allow_loss=allow_loss,
         exit_code=exit_code,
     )

@@ -15,6 +15,7 @@ from redial.config import Config
 from redial.deploy import Connect, Plan, Survey, apply
 from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
 from redial.deploy.apply import installation, telling
+from redial.deploy.fingerprint.repair import ways_of
 from redial.deploy.finishing import finish, losing, undo, undoing
 from redial.deploy.history import Story, content_of
 from redial.deploy.loss import left_over
@@ -44,6 +45,13 @@ class Allowed:
     wait_seconds: int | None = None
     accepted: Accepted = NOTHING_ACCEPTED
     """Differences that stay."""
+    undo: bool = False
+    """Whether that goes which somebody has chosen, or added to what is ours."""
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Of mending by a statement."""
+        return ways_of(self.overwrite, self.undo)
 
 
 def reviewed(
@@ -109,7 +117,7 @@ def install(
     looks: list[Look] = []
 
     def opening(connection: Any) -> None:
-        undo(connection, config, seen.looks, _say)
+        undo(connection, config, seen.looks, allowed.ways, _say)
 
     def then(connection: Any) -> None:
         found = finish(connection, config, files, seen.looks, allowed.losses, _say)
@@ -184,7 +192,9 @@ def script(config: Config, seen: Survey, files: Mapping[str, str], allowed: Allo
     """The T-SQL that a deployment would send, in order; the files' own order where nothing is left out."""
     skip = set(unchanged(config, seen.looks, files))
     parts = [f"{text}\nGO\n" for text in telling(seen.words)]
-    parts += [f"/* repair in {where} */\n{sql}\nGO\n" for where, sql in undoing(seen.looks)]
+    parts += [
+        f"/* repair in {where} */\n{sql}\nGO\n" for where, sql in undoing(seen.looks, allowed.ways)
+    ]
     parts += [f"/* {name} */\n{files[name]}" for name in installation(files) if name not in skip]
     parts += [
         f"/* loss in {where} */\n{sql}\nGO\n" for where, sql in losing(seen.looks, allowed.losses)

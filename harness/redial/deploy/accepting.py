@@ -7,21 +7,21 @@ entry that is no longer true is said too.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 
-from redial.deploy.actions import OPERATORS
 from redial.deploy.fingerprint import Difference
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, SINCE
-from redial.deploy.fingerprint.repair import by_deploy
+from redial.deploy.fingerprint.repair import ALLOWED, PERSON, way
 from redial.deploy.verify import Look, home_of
 
 DIGEST = 12
 """Characters of a text's digest in an entry."""
-NEXT = " Next: "
-"""Between a finding and what to do about it, as verify prints them."""
+_AROUND = re.compile(r"^in .*?: (?=\w)|[. ]+Who may: .*| Next: .*")
+"""What verify prints before and behind a finding: its database, who may mend it, what to do."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,16 @@ def acceptable(difference: Difference) -> bool:
     Nothing that is missing, nothing of ours that is otherwise than its file, and nothing that the next
     deployment would undo all the same.
     """
-    if by_deploy(difference) or difference.thing.kind in ("deployment", "migration"):
+    if difference.thing.kind in ("deployment", "migration"):
         return False
-    of_operators = (difference.thing.kind, difference.what) in OPERATORS
-    return difference.how in (EXCESS, SINCE) or (difference.how == CHANGED and of_operators)
+    how_mended = way(difference, "")  # the schema's name decides nothing
+    of_others = difference.how in (EXCESS, SINCE) and how_mended in (ALLOWED, PERSON)
+    return of_others or (difference.how == CHANGED and how_mended == ALLOWED)
 
 
 def words(said: str) -> str:
-    """A finding as it is compared: one line, without what to do about it."""
-    return " ".join(said.split()).partition(NEXT)[0].rstrip(".")
+    """A finding as it is compared: one line, without where it is and what to do about it."""
+    return _AROUND.sub("", " ".join(said.split())).rstrip(".")
 
 
 def digest(difference: Difference) -> str:

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from redial.deploy.fingerprint import Difference, Thing
-from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, RENAMED, SINCE
-from redial.deploy.fingerprint.keys import LOCAL_ROUTE
-from redial.deploy.fingerprint.repair import advised, by_deploy, statement
+from redial.deploy.fingerprint.compare import EXCESS, MISSING, SINCE
+from redial.deploy.fingerprint.model import ON
+from redial.deploy.fingerprint.repair import FILES, advised, way, ways_of
+from redial.deploy.fingerprint.statements import statement
 from redial.deploy.handwork import Handwork
 from redial.deploy.live import Live, named
 from redial.deploy.verify import Look
 
 LEFT = ("leave", "by hand")
 """What a deployment does not do."""
-OPERATORS = frozenset(
-    {("queue", "receive"), ("queue", "enqueue"), ("queue", "activation"), ("index", "in use")}
-    | {("permission", "state"), ("index", "compression"), ("index", "partitions")}
-)
-"""Switched off by the server or an operator, given to somebody or denied, or long to rebuild: none is
-undone unasked."""
 NEW, OTHER_FILES, DRIFT, HAND = "not installed", "other files", "drift", "changed by hand"
 """Why something is done."""
+_ON_A_TABLE = "Sch-M on the table: waits for everybody who reads or writes it"
+_OF_A_TABLE = ("index", "column", "check", "foreign key", "statistics")
 _LOCKS = {
     "module": "Sch-M on the module, for a moment: who runs it is waited for",
     "queue": "Sch-M on the queue: waits for open RECEIVEs, and senders wait behind it",
-    "table": "Sch-M on the table: waits for everybody who reads or writes it",
-    "index": "Sch-M on the table: waits for everybody who reads or writes it",
-    "column": "Sch-M on the table: waits for everybody who reads or writes it",
+    **dict.fromkeys(("table", *_OF_A_TABLE), _ON_A_TABLE),
     "service": "X on the service's row: BEGIN DIALOG waits",
     "contract": "X on the contract's row: BEGIN DIALOG waits",
 }
@@ -56,62 +52,64 @@ class Action:
     """Sessions that hold it now, the one that would be waited for longest first; empty: nobody."""
 
 
-def actions(one: Look, at_work: Live, by_hand: Handwork, overwrite: bool) -> list[Action]:
+def actions(
+    one: Look, at_work: Live, by_hand: Handwork, overwrite: bool, undo: bool
+) -> list[Action]:
     """The rows of one database, in the order of the files.
 
     overwrite: whether what was changed by hand is replaced, also where its text is none of ours.
+    undo: whether that goes too which somebody has chosen or added.
     """
-    return [_action(one, difference, at_work, by_hand, overwrite) for difference in one.differences]
-
-
-def repairs(one: Look) -> list[str]:
-    """Statements for drift that no file undoes and that touches nobody's data or rights."""
-    found = [
-        statement(difference, one.schema)
-        for difference in one.differences
-        if difference.how == CHANGED and not by_deploy(difference) and not _others(difference)
+    runs = (*ways_of(overwrite, undo), FILES)
+    return [
+        _action(one, each, at_work, by_hand.changed(one.database, each), runs)
+        for each in one.differences
     ]
-    return [sql for sql in found if sql is not None]
 
 
-def _others(difference: Difference) -> bool:
-    """Whether it is for somebody else to decide."""
-    thing = difference.thing
-    return (thing.kind, difference.what) in OPERATORS or thing == LOCAL_ROUTE
+def repairs(one: Look, ways: Container[str]) -> list[str]:
+    """Statements that a deployment runs for what no file mends, each once.
+
+    ways: whose statements it runs (``ways_of``).
+    """
+    todo = [each for each in one.differences if way(each, one.schema) in ways]
+    todo.sort(key=lambda each: (each.what, each.wanted) == ("clustered", ON))  # one at a time
+    found = [statement(each, one.schema) for each in todo]
+    return [sql for sql in dict.fromkeys(found) if sql is not None]
 
 
 def _action(
-    one: Look, difference: Difference, at_work: Live, by_hand: Handwork, overwrite: bool
+    one: Look, difference: Difference, at_work: Live, changed: bool, runs: Container[str]
 ) -> Action:
+    """changed: by hand, since the last deployment. runs: ways that a deployment goes."""
     thing, how = difference.thing, difference.how
     sql = statement(difference, one.schema) or ""
-    changed = by_hand.changed(one.database, difference)
-    do = "alter" if changed and overwrite else _does(difference, sql)
+    do = _does(difference, way(difference, one.schema), runs)
     said = advised(difference, one.schema) if do in LEFT else str(difference)
-    locks = "" if how == MISSING and thing.kind not in ("index", "contract") else None
-    locks = _LOCKS.get(thing.kind, "") if locks is None else locks
-    held = at_work.holders.get(thing.of if thing.kind in ("index", "column") else thing.name, [])
+    new = how == MISSING and thing.kind not in (*_OF_A_TABLE, "contract")
+    locks = "" if new else _LOCKS.get(thing.kind, "")
+    held = at_work.holders.get(thing.of if thing.kind in _OF_A_TABLE else thing.name, [])
     why = HAND if changed else _why(one)
     waits_for = named(held) if locks and do not in LEFT else ""
     return Action(do, thing.kind, str(thing), one.database, why, said, locks, sql, waits_for)
 
 
-def _does(difference: Difference, sql: str) -> str:
+def _does(difference: Difference, how_mended: str, runs: Container[str]) -> str:
     """The verb of an action."""
     kind, how = difference.thing.kind, difference.how
-    if how == SINCE:
-        return "leave"
-    if how == RENAMED:
-        return "by hand"
-    if how == EXCESS:
-        return "drop" if by_deploy(difference) else "leave"
-    if not by_deploy(difference) and (not sql or _others(difference)):
-        return "by hand"
+    if how_mended not in runs:
+        return "leave" if how in (SINCE, EXCESS) else "by hand"
     if kind == "permission":
-        return "grant" if by_deploy(difference) else "revoke"
-    if kind in ("setting", "deployment", "mark"):
+        return "grant" if how_mended == FILES else "revoke"
+    if how == EXCESS:
+        return "drop"
+    if kind in _ROWS:
         return "write"
     return "create" if how == MISSING else "alter"
+
+
+_ROWS = ("setting", "deployment", "mark", "owned object")
+"""Kinds that are rows, or properties."""
 
 
 def _why(one: Look) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -19,9 +19,9 @@ from redial.deploy.verify import Look, home_of, look_over
 Say = Callable[[str], None]
 
 
-def undoing(looks: Iterable[Look]) -> list[tuple[str, str]]:
-    """Database and statement of each repair."""
-    return [(one.database, sql) for one in looks for sql in repairs(one)]
+def undoing(looks: Iterable[Look], ways: Container[str]) -> list[tuple[str, str]]:
+    """Database and statement of each repair. ways: of mending that are gone (``ways_of``)."""
+    return [(one.database, sql) for one in looks for sql in repairs(one, ways)]
 
 
 def losing(looks: Iterable[Look], losses: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -29,15 +29,17 @@ def losing(looks: Iterable[Look], losses: Mapping[str, int]) -> list[tuple[str, 
     return [(one.database, sql) for one in looks for sql in dropping(one, losses)]
 
 
-def undo(connection: Any, config: Config, seen: Iterable[Look], say: Say) -> None:
+def undo(
+    connection: Any, config: Config, seen: Iterable[Look], ways: Container[str], say: Say
+) -> None:
     """Undo what was changed by hand and no file undoes, before the files: an owner's change takes
     grants away, which the files then give again.
 
     seen: what the plan was made of; what has come since is nobody's order, and the last look names it.
-    say: told each statement before it runs. Raises DeployError.
+    ways: of mending that are gone. say: told each statement before it runs. Raises DeployError.
     """
     looks = list(seen)
-    _run_all(connection, config, home_of(looks).database, undoing(looks), say)
+    _run_all(connection, config, home_of(looks).database, undoing(looks, ways), say)
 
 
 def finish(

@@ -39,14 +39,6 @@ class Handwork:
         """What --overwrite replaces."""
         return self.modules | self.unknown
 
-    def words(self, looks: Iterable[Look]) -> dict[str, str]:
-        """What a deployment that replaces them tells the files' check (SESSION_CONTEXT)."""
-        return {
-            REPLACED if one.home else f"{REPLACED}.target": f",{','.join(names)},"
-            for one in looks
-            if (names := sorted(name for place, name in self.replaceable if place == one.database))
-        }
-
     def changed(self, database: str, difference: Difference) -> bool:
         """Whether a difference is one of them."""
         return is_text(difference) and (database, difference.thing.name) in self.modules
@@ -68,6 +60,18 @@ class Handwork:
                 "it was installed from; or redial deploy --overwrite, which replaces them"
             )
         return lines
+
+
+def words_of(replaced: Iterable[tuple[str, str]], looks: Iterable[Look]) -> dict[str, str]:
+    """What a deployment that replaces modules tells the files' check (SESSION_CONTEXT).
+
+    replaced: database and name of each.
+    """
+    return {
+        REPLACED if one.home else f"{REPLACED}.target": f",{','.join(names)},"
+        for one in looks
+        if (names := sorted(name for place, name in replaced if place == one.database))
+    }
 
 
 def is_text(difference: Difference) -> bool:

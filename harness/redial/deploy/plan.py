@@ -18,10 +18,10 @@ from redial.deploy.actions import LEFT, Action, actions
 from redial.deploy.apply import check, looking, naming, use
 from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import Catalog, Thing
-from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, RENAMED
+from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, RENAMED, TAKEN
 from redial.deploy.fingerprint.model import HIDDEN, ON
-from redial.deploy.fingerprint.repair import advised, by_deploy
-from redial.deploy.handwork import LAST, handwork
+from redial.deploy.fingerprint.repair import ALLOWED, advised, by_files, way
+from redial.deploy.handwork import LAST, handwork, words_of
 from redial.deploy.history import content_of
 from redial.deploy.live import NOBODY, Live, live
 from redial.deploy.loss import left_over
@@ -146,16 +146,18 @@ def plan(
     files: Mapping[str, str] | None = None,
     *,
     overwrite: bool = False,
+    undo: bool = False,
     wait_seconds: int | None = None,
 ) -> Plan:
     """Look, and say what a deployment of ``files`` (None: rendered now) would do.
 
-    overwrite: whether it may undo what was changed by hand. wait_seconds: of a drain. Raises the
+    overwrite: whether it may replace texts that were changed by hand. undo: whether that goes too which
+    somebody has chosen, or added to what is ours. wait_seconds: of a drain. Raises the
     driver's errors.
     """
     with looking(connect, config, wait_seconds) as connection:
         return survey(
-            config, connection, files, overwrite=overwrite, wait_seconds=wait_seconds
+            config, connection, files, overwrite=overwrite, undo=undo, wait_seconds=wait_seconds
         ).plan
 
 
@@ -165,6 +167,7 @@ def survey(
     files: Mapping[str, str] | None = None,
     *,
     overwrite: bool = False,
+    undo: bool = False,
     wait_seconds: int | None = None,
     losses: Mapping[str, int] = NO_LOSS,
     accepted: Accepted = NOTHING_ACCEPTED,
@@ -183,11 +186,12 @@ def survey(
     ]
     drains = [line for one, now in there for line in [*_choices(one, ON), *_old(one, now)]]
     replaced = by_hand.replaceable if overwrite else frozenset()
+    replaced |= {(one.database, name) for one in looks for name in _making_room(one, undo)}
     blocked = [line for one in looks for line in _blocked(one, replaced)]
     blocked += [] if overwrite else by_hand.refusals()
     blocked += [line for one, now in there for line in _other_rows(one, now, losses)]
-    done = [action for one, now in there for action in actions(one, now, by_hand, overwrite)]
-    words = by_hand.words(looks) if overwrite else {}
+    done = [action for one, now in there for action in actions(one, now, by_hand, overwrite, undo)]
+    words = words_of(replaced, looks)
     if blocked or any(one.do not in LEFT for one in done):
         asked = _refused(connection, config, looks, rendered, words)
         blocked += [str(error) for error in asked if error.number != FOREIGN or not blocked]
@@ -363,7 +367,7 @@ def _parameters(text: str) -> str:
 def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
     """Of what was seen, what ends a deployment before it changes anything.
 
-    replaced: modules that --overwrite replaces.
+    replaced: modules that --overwrite replaces, names that --undo frees.
     """
     if one.unseen:
         return list(one.others)
@@ -373,12 +377,21 @@ def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
         if (
             difference.thing.kind == "module"
             and difference.what == "text"
-            and not by_deploy(difference)
+            and not by_files(difference)
             and (one.database, difference.thing.name) not in replaced
         )
         or (difference.thing.kind == "migration" and difference.how == EXCESS)
         or (difference.how == RENAMED and difference.wanted)
+        or (TAKEN in difference.has and (one.database, difference.thing.name) not in replaced)
     ]
+
+
+def _making_room(one: Look, undo: bool) -> list[str]:
+    """Names of ours that --undo frees: something else has them."""
+    if not undo:
+        return []
+    going = {str(each.thing) for each in one.differences if way(each, one.schema) == ALLOWED}
+    return [each.thing.name for each in one.differences if each.has.get(TAKEN) in going]
 
 
 def _refused(

@@ -9,7 +9,8 @@ from redial.config.choices import Signing
 from redial.deploy.apply import ASKS, installation
 from redial.deploy.fingerprint import Difference
 from redial.deploy.fingerprint.compare import EXCESS, MISSING
-from redial.deploy.fingerprint.repair import by_deploy
+from redial.deploy.fingerprint.repair import by_files
+from redial.deploy.fingerprint.statements import made_by_files
 from redial.deploy.handwork import LAST, is_text
 from redial.deploy.history import content_of
 from redial.deploy.verify import Look, files_of_side, home_of
@@ -45,12 +46,12 @@ def _few(config: Config, looks: list[Look], files: Mapping[str, str]) -> set[str
     last = home_of(looks).found.get(LAST, {}).get("content")
     if last != content_of(files, config.schema_name) or not all(one.installed for one in looks):
         return None
-    if any(one.others for one in looks):
+    if any(one.others or any(map(made_by_files, one.differences)) for one in looks):
         return None
     signed = config.security.signing == Signing.CERTIFICATE
     found: set[str] = set()
     for one, here in zip(looks, sides(config), strict=True):
-        todo = [each for each in one.differences if by_deploy(each)]
+        todo = [each for each in one.differences if by_files(each)]
         modules = {each.thing.name for each in todo if each.thing.kind == "module"}
         modules |= {each.thing.name for each in one.differences if is_text(each)}
         if any(map(_of_more_than_a_module, todo)) or (modules and signed):

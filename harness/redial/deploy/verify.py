@@ -116,9 +116,10 @@ def findings(looks: Iterable[Look]) -> list[str]:
     """What is wrong in each database, with its next step."""
     found: list[str] = []
     for one in looks:
-        found += one.others
+        said = list(one.others)
         if one.installed:
-            found += [advised(difference, one.schema) for difference in one.differences]
+            said += [advised(difference, one.schema) for difference in one.differences]
+        found += [f"in {one.database}: {line}" for line in said]
     return found
 
 
@@ -284,17 +285,17 @@ def _member(config: Config, member: bool) -> list[str]:
     if member and signed:
         return [
             f"{module!r} is a member of db_owner; a deployment stopped before it had signed "
-            "the procedures. Next: redial deploy."
+            "the procedures. Who may: db_owner. Next: redial deploy."
         ]
     if member and not config.roles.module_is_db_owner:
         return [
             f"{module!r} is a member of db_owner, so whoever may ALTER one of its procedures is "
-            "in effect db_owner. Next: redial deploy, which takes it out."
+            "in effect db_owner. Who may: db_owner. Next: redial deploy, which takes it out."
         ]
     if member or signed or not config.roles.module_is_db_owner:
         return []
     return [
-        f"{module!r} is not a member of db_owner, so vw_Pending is empty. "
+        f"{module!r} is not a member of db_owner, so vw_Pending is empty. Who may: db_owner. "
         f"Next: ALTER ROLE db_owner ADD MEMBER {quote_name(module)};"
     ]
 

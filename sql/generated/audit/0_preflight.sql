@@ -299,19 +299,19 @@ INNER JOIN sys.objects AS o
    AND (o.name = k.Name
         OR (k.Kind = N'TABLE' AND o.name = N'PK_' + k.Name      /* the name of our table's key on another table */
             AND o.parent_object_id <> ISNULL(OBJECT_ID(N'[audit].' + QUOTENAME(k.Name), N'U'), 0)))
-WHERE ISNULL(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
+WHERE ISNULL(CHARINDEX(CONCAT(N',', o.name, N','), @replaced), 0) = 0
+  AND (ISNULL(CASE o.type WHEN 'U' THEN N'TABLE' WHEN 'SQ' THEN N'QUEUE' WHEN 'P' THEN N'PROCEDURE' WHEN 'V' THEN N'VIEW'
               WHEN 'TR' THEN N'TRIGGER' WHEN 'IF' THEN N'FUNCTION' WHEN 'TF' THEN N'FUNCTION' WHEN 'FN' THEN N'FUNCTION' END, N'') <> k.Kind
-   OR (NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+       OR (NOT (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
                     AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
-       AND ISNULL(CHARINDEX(CONCAT(N',', o.name, N','), @replaced), 0) = 0
-       AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
-                       WHERE q.object_id = o.object_id
-                         AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+           AND NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+                           WHERE q.object_id = o.object_id
+                             AND EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = OBJECT_ID(q.activation_procedure, N'P')
-                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')))
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))))
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -854,7 +854,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'796f658f21779eef 0', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'667b1edc9aff38f4 0', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'796f658f21779eef [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'667b1edc9aff38f4 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -90,13 +90,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'796f658f21779eef 9', @level0type = N'SCHEMA', @level0name = N'audit';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'667b1edc9aff38f4 9', @level0type = N'SCHEMA', @level0name = N'audit';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'796f658f21779eef 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'667b1edc9aff38f4 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
@@ -123,7 +123,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'796f658f21779eef 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'667b1edc9aff38f4 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -209,7 +209,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'796f658f21779eef 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'667b1edc9aff38f4 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -282,7 +282,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'796f658f21779eef 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'667b1edc9aff38f4 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[audit].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -590,21 +590,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'796f658f21779eef 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'667b1edc9aff38f4 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'796f658f21779eef428a3427e9ce4cd92838e0de97f8c7f5778c04b550cc0574'
+           ORDER BY h.DeploymentId DESC), N'') <> N'667b1edc9aff38f4b8912e27ffb5fd8db91d024fc80f970d0a4de3c6fc0e8607'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'796f658f21779eef428a3427e9ce4cd92838e0de97f8c7f5778c04b550cc0574');
+    VALUES (N'audit', N'0.1.0', N'667b1edc9aff38f4b8912e27ffb5fd8db91d024fc80f970d0a4de3c6fc0e8607');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'796f658f21779eef 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'667b1edc9aff38f4 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -661,7 +661,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'796f658f21779eef 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'667b1edc9aff38f4 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'audit';

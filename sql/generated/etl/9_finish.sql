@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'3ef1696140eef1c9 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c32b6ebd6eee851b [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -93,13 +93,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'3ef1696140eef1c9 9', @level0type = N'SCHEMA', @level0name = N'etl';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c32b6ebd6eee851b 9', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3ef1696140eef1c9 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c32b6ebd6eee851b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/initiator')
@@ -126,7 +126,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3ef1696140eef1c9 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c32b6ebd6eee851b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -219,7 +219,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3ef1696140eef1c9 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c32b6ebd6eee851b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -292,7 +292,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3ef1696140eef1c9 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c32b6ebd6eee851b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[etl].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -608,21 +608,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3ef1696140eef1c9 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c32b6ebd6eee851b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'3ef1696140eef1c9e1db6bf688949b19000e8d62dae239a7d2b118270e1283a0'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c32b6ebd6eee851bd8909f96080dc90ecdd862b30649f17ac3bb5f1dc11a7e85'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'3ef1696140eef1c9e1db6bf688949b19000e8d62dae239a7d2b118270e1283a0');
+    VALUES (N'etl', N'0.1.0', N'c32b6ebd6eee851bd8909f96080dc90ecdd862b30649f17ac3bb5f1dc11a7e85');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3ef1696140eef1c9 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c32b6ebd6eee851b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -741,7 +741,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3ef1696140eef1c9 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c32b6ebd6eee851b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -798,7 +798,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3ef1696140eef1c9 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c32b6ebd6eee851b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'etl';

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'7381663754bb00a6 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e0f74772431410fc [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -91,13 +91,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'7381663754bb00a6 9', @level0type = N'SCHEMA', @level0name = N'orders';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'e0f74772431410fc 9', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'7381663754bb00a6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e0f74772431410fc 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -178,7 +178,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'7381663754bb00a6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e0f74772431410fc 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -264,7 +264,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'7381663754bb00a6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e0f74772431410fc 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -338,7 +338,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'7381663754bb00a6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e0f74772431410fc 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -652,21 +652,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'7381663754bb00a6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e0f74772431410fc 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'7381663754bb00a689b022ceac3299841ce1a6d3099bb6b14365ce7066d333b1'
+           ORDER BY h.DeploymentId DESC), N'') <> N'e0f74772431410fc66fc3bf385b3fed533cdecf34b1b91f7f1e8c0f32724c094'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'7381663754bb00a689b022ceac3299841ce1a6d3099bb6b14365ce7066d333b1');
+    VALUES (N'orders', N'0.1.0', N'e0f74772431410fc66fc3bf385b3fed533cdecf34b1b91f7f1e8c0f32724c094');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'7381663754bb00a6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e0f74772431410fc 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -782,7 +782,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'7381663754bb00a6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e0f74772431410fc 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -839,7 +839,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'7381663754bb00a6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e0f74772431410fc 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'orders';

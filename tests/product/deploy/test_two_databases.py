@@ -4,10 +4,13 @@ from contextlib import closing
 
 import pytest
 
+from redial.cli.installing import Allowed, install
 from redial.config import load
-from redial.deploy import DeployError, apply, uninstall, verify
+from redial.deploy import DeployError, apply, survey, uninstall, verify
+from redial.deploy.apply import looking
 from redial.paths import CONFIGS
 from redial.render.quoting import quote_name
+from tests.installed import rendered
 
 from .conftest import two_databases
 
@@ -96,8 +99,11 @@ def test_verify_names_what_is_missing_between_the_databases(connect):
     apply(CONFIG, connect)
     run(connect, "DROP REMOTE SERVICE BINDING redial_audit_target; DROP ROUTE redial_audit_target;")
     found = " ".join(verify(CONFIG, connect))
-    assert "remote service binding redial_audit_target is missing. Next: redial deploy" in found
-    assert "route redial_audit_target is missing. Next: redial deploy" in found
+    assert (
+        "remote service binding redial_audit_target is missing. Who may: db_owner. Next: redial deploy"
+        in found
+    )
+    assert "route redial_audit_target is missing. Who may: db_owner. Next: redial deploy" in found
     apply(CONFIG, connect)
     assert verify(CONFIG, connect) == []
 
@@ -151,6 +157,58 @@ CHANGES = {
         "ALTER CERTIFICATE redial_audit_initiator WITH ACTIVE FOR BEGIN_DIALOG = OFF;",
         "certificate redial_audit_initiator: for dialogs is off, not on",
     ),
+    "a route with a mirror": (
+        SHOP,
+        "ALTER ROUTE redial_audit_target WITH ADDRESS = N'TCP://one:4022', MIRROR_ADDRESS = "
+        "N'TCP://mirror:4022';",
+        "route redial_audit_target: mirror is TCP://mirror:4022, not nothing",
+    ),
+    "a route that ends one day": (
+        SHOP,
+        "ALTER ROUTE redial_audit_target WITH LIFETIME = 3600;",
+        "route redial_audit_target: expires is ",
+    ),
+    "a binding for another service": (
+        SHOP,
+        "DROP REMOTE SERVICE BINDING redial_audit_target; CREATE REMOTE SERVICE BINDING "
+        "redial_audit_target TO SERVICE N'x' WITH USER = redial_audit_target, ANONYMOUS = OFF;",
+        "remote service binding redial_audit_target: service is x, not ",
+    ),
+    "a binding that has changed hands": (
+        SHOP,
+        "ALTER AUTHORIZATION ON REMOTE SERVICE BINDING::redial_audit_target TO dbo;",
+        "remote service binding redial_audit_target: owner is dbo, not audit_module",
+    ),
+    "a certificate without its private key": (
+        SHOP,
+        "ALTER CERTIFICATE redial_audit_initiator REMOVE PRIVATE KEY;",
+        "certificate redial_audit_initiator: private key is none, not master key",
+    ),
+    "a certificate is gone": (
+        SHOP,
+        "DROP CERTIFICATE redial_audit_initiator;",
+        "certificate redial_audit_initiator is missing",
+    ),
+    "a route is gone": (
+        SHOP,
+        "DROP ROUTE redial_audit_target;",
+        "route redial_audit_target is missing",
+    ),
+    "a binding is gone": (
+        SHOP,
+        "DROP REMOTE SERVICE BINDING redial_audit_target;",
+        "remote service binding redial_audit_target is missing",
+    ),
+    "an index of the target's table is gone": (
+        DEPOT,
+        "ALTER TABLE audit.DeadLetter DROP CONSTRAINT PK_DeadLetter;",
+        "index PK_DeadLetter of DeadLetter is missing",
+    ),
+    "a right on the target's table": (
+        DEPOT,
+        "GRANT SELECT ON audit.Landing TO public;",
+        "permission SELECT to public on OBJECT Landing is there, and no file",
+    ),
     "a certificate that has changed hands": (
         SHOP,
         "ALTER AUTHORIZATION ON CERTIFICATE::redial_audit_initiator TO dbo;",
@@ -166,11 +224,16 @@ def test_a_change_by_hand_between_the_databases_is_named_and_mended(installed, w
     run(installed, f"USE {quote_name(database)}; {sql}")
     lines = [line for line in verify(CONFIG, installed) if finding in line]
     assert len(lines) == 1, verify(CONFIG, installed)
-    # 2. what verify says is done
-    said = lines[0].rsplit(" Next: ", 1)[1]
-    if said.startswith("ALTER "):
-        run(installed, f"USE {quote_name(database)}; {said}")
-    else:
-        assert said == "redial deploy makes it so again."
-        apply(CONFIG, installed)
-    assert [line for line in verify(CONFIG, installed) if finding in line] == []
+    assert lines[0].startswith((f"in {SHOP}: ", f"in {DEPOT}: "))
+    # 2. a deployment does what verify says, in the database it says
+    deployed(installed, undo="--undo runs this" in lines[0])
+    assert verify(CONFIG, installed) == []
+
+
+def deployed(connect, undo: bool) -> None:
+    """As the command does it."""
+    files = rendered(CONFIG)
+    with looking(connect, CONFIG) as connection:
+        seen = survey(CONFIG, connection, files, undo=undo)
+    assert not seen.plan.blocked, seen.plan.blocked
+    install(CONFIG, connect, files, seen, "deploy", Allowed(undo=undo))

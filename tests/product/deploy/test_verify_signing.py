@@ -9,8 +9,11 @@ from redial.render import signed_modules
 from tests.installed import rendered
 from tests.product.sql.lab import Lab, configured
 
+from .by_hand import Change, Site, changed
 from .inside import Connection
-from .test_verify import DEPLOY, OTHERS, deploy_again
+
+DEPLOY = "redial deploy makes it so again."
+OTHERS = "redial deploy --undo runs this"
 
 SIGNED = configured(security={"signing": "certificate"})
 THEIRS = (
@@ -81,14 +84,11 @@ def test_a_change_by_hand_is_named_and_what_verify_says_mends_it(what):
     sql, finding, mended_by = (
         text.replace("{}", name).replace("{signed}", signed) for text in CHANGES[what]
     )
-    lab.sa.execute(sql)
-    lines = [line for line in found_by(lab) if finding in line]
-    assert len(lines) == 1, found_by(lab)
-    assert mended_by in lines[0]
-    # 2. what verify says is done; others' things are theirs
-    if "redial deploy" in mended_by or mended_by == DEPLOY:
-        deploy_again(lab)
-        assert found_by(lab) == []
+    site, line = changed(lab, Change("", sql, finding))
+    assert mended_by in line
+    # 2. a deployment does what verify says; others' things are theirs unless somebody says otherwise
+    assert site.deploy(undo=mended_by == OTHERS)
+    assert site.findings() == []
 
 
 def test_a_signing_certificate_that_was_left_over_is_dropped_by_a_deployment():
@@ -101,11 +101,12 @@ def test_a_signing_certificate_that_was_left_over_is_dropped_by_a_deployment():
     )
     lines = found_by(lab)
     assert [line.split(" is ")[0] for line in lines] == [
-        f"certificate older signing certificate {old}",
-        f"user older signing certificate {old}",
+        f"in lab: certificate older signing certificate {old}",
+        f"in lab: user older signing certificate {old}",
     ]
     assert all(line.endswith(DEPLOY) for line in lines)
-    deploy_again(lab)
+    lab.instance.disconnect(lab.sa.session)
+    assert Site(lab).deploy()
     assert found_by(lab) == []
 
 
@@ -116,7 +117,8 @@ def test_without_signing_one_that_was_left_over_is_named():
         "ENCRYPTION BY PASSWORD = N'Pa55word!' WITH SUBJECT = N'x';"
     )
     (line,) = found_by(lab)
-    assert line.startswith("certificate signing certificate is there, and no file")
+    assert line.startswith("in lab: certificate signing certificate is there, and no file")
     assert line.endswith(DEPLOY)
-    deploy_again(lab)
+    lab.instance.disconnect(lab.sa.session)
+    assert Site(lab).deploy()
     assert found_by(lab) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import unified_diff
 
 from redial.config.objects import object_names
@@ -38,10 +38,15 @@ class Difference:
     wanted: str = ""
     found: str = ""
     """wanted, found: its values; whole texts for a module."""
+    wants: Properties = field(default_factory=dict, compare=False, repr=False)
+    """All that the files say of the thing."""
+    has: Properties = field(default_factory=dict, compare=False, repr=False)
+    """All that is found of it; nothing where it is part of a table type, which cannot be altered."""
 
     def __str__(self) -> str:
         if self.how == MISSING:
-            return f"{self.thing} is missing"
+            alike = self.has.get(ALIKE)
+            return f"{self.thing} is missing" + (f", and {alike} there is like it" if alike else "")
         if self.how == SINCE:
             return self._since()
         if self.how == RENAMED:
@@ -95,7 +100,7 @@ def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
         difference
         for thing, properties in wanted.items()
         if not any(thing.belongs_to(owner) for owner in gone)
-        for difference in _of(thing, properties, found.get(thing))
+        for difference in _of(thing, properties, found)
     ]
     extra = {
         thing
@@ -108,12 +113,41 @@ def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
     return differences + [
         Difference(thing, RENAMED, wanted=lost)
         if is_renamed(thing, found)
-        else Difference(thing, EXCESS, found=_in_excess(found[thing]))
-        for thing in sorted(extra)
+        else Difference(thing, EXCESS, found=_in_excess(found[thing]), has=_alterable(thing, found))
+        for thing in sorted(extra - _renamed(differences, extra, found))
         if not any(thing.belongs_to(owner) for owner in extra)
     ]
 
 
+def _renamed(differences: list[Difference], extra: set[Thing], found: Catalog) -> set[Thing]:
+    """Columns and indexes of which one is missing, and one more is there that is as it was.
+
+    The missing one is told which it is.
+    """
+    pairs: set[Thing] = set()
+    for one in differences:
+        if one.how != MISSING or one.thing.kind not in ("column", "index"):
+            continue
+        like = [
+            other
+            for other in sorted(extra - pairs)
+            if (other.kind, other.of) == (one.thing.kind, one.thing.of)
+            and all(found[other].get(what, value) == value for what, value in one.wants.items())
+        ]
+        if like and not _alterable(like[0], found):
+            continue
+        if like:
+            one.has[ALIKE] = like[0].name
+            pairs.add(like[0])
+    return pairs
+
+
+ALIKE = "like it"
+"""Of what is missing: the name of what is there and is the same, so it was renamed."""
+TAKEN = "taken by"
+"""Of what is missing: another object that has its name."""
+_OBJECTS = frozenset({"table", "module", "queue", "object"})
+"""Kinds whose names a schema has once."""
 _ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER}
 """Kinds of which more may be there than the files make."""
 _PARTS = frozenset({"column", "index", "check"})
@@ -127,15 +161,38 @@ _MARKS = {
 }
 
 
-def _of(thing: Thing, wanted: Properties, found: Properties | None) -> list[Difference]:
+def _of(thing: Thing, wanted: Properties, catalog: Catalog) -> list[Difference]:
     """The differences of one thing."""
+    found = catalog.get(thing)
     if found is None:
-        return [Difference(thing, MISSING)]
+        return [Difference(thing, MISSING, wants=wanted, has=dict(_taken(thing, catalog)))]
+    has = _alterable(thing, catalog)
     return [
-        Difference(thing, CHANGED, what, value, found[what])
+        Difference(thing, CHANGED, what, value, found[what], wanted, has)
         for what, value in wanted.items()
         if what in found and found[what] != value and not (what == "text" and not value)
     ]
+
+
+def _alterable(thing: Thing, found: Catalog) -> Properties:
+    """What is found of a thing that can be altered: a table type cannot."""
+    of_a_type = thing.kind in _PARTS and Thing("type", thing.of) in found
+    return {} if of_a_type else found.get(thing, {})
+
+
+def _taken(thing: Thing, found: Catalog) -> Properties:
+    """By which other object its name is taken."""
+    if thing.kind not in _OBJECTS:
+        return {}
+    for other in found:
+        if other.kind in _OBJECTS - {thing.kind} and _name(other) == thing.name:
+            return {TAKEN: str(other)}
+    return {}
+
+
+def _name(thing: Thing) -> str:
+    """Of an object, without the code of its type."""
+    return thing.name.rpartition(" (")[0] if thing.kind == "object" else thing.name
 
 
 def _in_excess(own: Properties) -> str:

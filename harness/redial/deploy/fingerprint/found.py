@@ -14,6 +14,7 @@ from redial.deploy.fingerprint.keys import (
     LEVEL_IS_ENOUGH,
     LOCAL_ROUTE,
     LOWEST_LEVEL,
+    NO_KEY,
     NOBODY,
     SIGNER,
 )
@@ -145,7 +146,7 @@ def found(
 def _same_collation(catalog: Catalog, files: Catalog, usual: str) -> None:
     """A column for which the files name no collation has the database's."""
     for thing, own in catalog.items():
-        if own.get("collation") == usual and not files.get(thing, own).get("collation"):
+        if own.get("collation") == usual and not files.get(thing, {}).get("collation"):
             own["collation"] = ""
 
 
@@ -408,7 +409,7 @@ class _Reader:
                 own["public key"] = row["public_key"].lower()
             self.catalog[Thing("certificate", self.who(row["name"]))] = own
         for row in self.answers["signatures"]:
-            by = row["signed_by"] or "a key that is not here"
+            by = row["signed_by"] or NO_KEY
             name = f"by the {self.signers[by]}" if by in self.signers else f"by {by}"
             counter = row["crypt_type_desc"].startswith("COUNTER")
             self.put(

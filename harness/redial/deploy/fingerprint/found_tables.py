@@ -7,6 +7,8 @@ from redial.deploy.fingerprint.model import Catalog, Thing, switch
 from redial.deploy.fingerprint.queries import Row
 from redial.deploy.fingerprint.tables import NO_COMPRESSION, PRIMARY, UNPARTITIONED
 
+FULL = 100
+"""A fill factor that is the same as 0 (CREATE INDEX page)."""
 BOUND = {"nvarchar", "nchar"}
 _COUNTED = frozenset({"varbinary", "binary", "varchar", "char", "nvarchar", "nchar"})
 _SCALED = frozenset({"datetime2", "time", "datetimeoffset"})
@@ -123,7 +125,7 @@ def _index(row: Row, parts: list[Row]) -> dict[str, str]:
         "page locks": switch(row["allow_page_locks"]),
         "ignores duplicates": switch(row["ignore_dup_key"]),
         "padded": switch(row["is_padded"]),
-        "fill factor": str(row["fill_factor"]),
+        "fill factor": str(row["fill_factor"] % FULL),
         "in use": switch(not row["is_disabled"] and not row["is_hypothetical"]),
         "statistics": "incremental"
         if row["is_incremental"]

@@ -17,6 +17,8 @@ SIGNER = "signing certificate"
 """How it is called here; its name ends with a GUID, another one after each deployment."""
 BY_SIGNER = f"by the {SIGNER}"
 """Name of a signature that a deployment makes."""
+NO_KEY = "a key that is not here"
+"""Of a signature whose certificate is gone, or was never in this database."""
 GUID = 36
 """Characters behind the name's beginning."""
 LOCAL_ROUTE = Thing("route", "AutoCreatedLocal")

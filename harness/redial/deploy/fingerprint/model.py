@@ -45,6 +45,9 @@ SURROUNDING = frozenset(
 )
 """Kinds that no file makes and messages depend on all the same (``surroundings``)."""
 
+AS_WRITTEN, DEFAULT_AS_WRITTEN = "as written", "default as written"
+"""The files' own text of a column, check or index of a table, and of a column's default; never compared."""
+
 Catalog = dict[Thing, Properties]
 """Everything of an installation."""
 

@@ -1,31 +1,43 @@
-"""How a difference is undone: by deploying, by a statement, or by a person who knows why it is there.
+"""How a difference is undone, and who decides it.
 
-What one statement undoes without touching data, messages or what belongs to others has one here.
+Five ways: a file of the next deployment mends it; a statement does, which a deployment runs unasked, for
+it takes nothing from anybody; a statement that a deployment runs with --undo only, for somebody has
+chosen or added what it takes away; or a person must, for rows, dialogs or the whole database hang on it.
+A text in the place of ours goes with --overwrite.
 """
 
 from __future__ import annotations
 
 from redial.config.objects import object_names
 from redial.deploy.fingerprint.compare import (
+    ALIKE,
     CHANGED,
     EXCESS,
     MISSING,
     RENAMED,
     SINCE,
+    TAKEN,
     Difference,
 )
-from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, SIGNER
-from redial.deploy.fingerprint.model import HIDDEN, MARKED_INSIDE, OFF, ON, Thing
+from redial.deploy.fingerprint.keys import LOCAL_ROUTE, SIGNER
+from redial.deploy.fingerprint.model import AS_WRITTEN, HIDDEN, MARKED_INSIDE, OFF, ON
+from redial.deploy.fingerprint.statements import statement
 from redial.quoting import literal, quote_name
 
+FILES, UNASKED, ALLOWED, REPLACED, PERSON = "files", "unasked", "allowed", "replaced", "person"
+"""The five ways."""
 DEPLOY = "redial deploy makes it so again."
 OVERWRITE = (
     "redial deploy makes it so again; redial plan says whether somebody has changed it by hand, which "
     "deploy undoes with --overwrite only."
 )
+ASK = (
+    "ask who made it; redial deploy --undo runs this, or write down why it stays: sql/accepted.toml"
+)
+CHOSEN = "somebody has chosen it: redial deploy --undo runs this"
 GAP = "\n  "
 """Between a difference of many lines and its next step."""
-BY_DEPLOY = {
+BY_FILES = {
     MISSING: frozenset(
         {"module", "table", "type", "queue", "service", "contract", "message type", "user", "role"}
         | {"role membership", "schema", "permission", "setting", "mark", "broker priority"}
@@ -35,8 +47,8 @@ BY_DEPLOY = {
     CHANGED: frozenset({"module", "setting", "broker priority", "deployment"}),
     EXCESS: frozenset({"deployment"}),
 }
-"""Kinds that a deployment mends whatever the property, by how they differ."""
-PROPERTIES_BY_DEPLOY = frozenset(
+"""Kinds that the files mend whatever the property, by how they differ."""
+PROPERTIES_BY_FILES = frozenset(
     {
         ("event notification", "conversation"),
         ("queue", "procedure"),
@@ -44,6 +56,7 @@ PROPERTIES_BY_DEPLOY = frozenset(
         ("queue", "execute as"),
         ("service", "queue"),
         ("message type", "validation"),
+        ("message type", "schema"),
         ("route", "leads to"),
         ("certificate", "public key"),
         ("database", "Service Broker"),
@@ -51,90 +64,194 @@ PROPERTIES_BY_DEPLOY = frozenset(
 )
 LANDING_ORDER = frozenset({"IX_Landing_Conversation", "IX_Landing_Key"})
 """Indexes that order_index of [landing] makes, and its absence drops."""
-_DATABASE = {
-    "delayed durability": "SET DELAYED_DURABILITY = DISABLED; "
-    "/* until then a crash loses messages that were committed */",
-    "auto close": "SET AUTO_CLOSE OFF; /* until then nothing is activated while nobody is connected */",
-    "read only": "SET READ_WRITE;",
-    "open to": "SET MULTI_USER; /* until then users, or readers, do not come in */",
-    "compatibility level": f"SET COMPATIBILITY_LEVEL = {LOWEST_LEVEL}; "
-    "/* when your application was tried at it */",
+UNASKED_PROPERTIES = frozenset(
+    {("column", "default"), ("column", "default's name"), ("index", "statistics")}
+    | {("index", one) for one in ("row locks", "page locks", "ignores duplicates", "sequential")}
+    | {("table", "lock escalation")}
+    | {("queue", "retention"), ("queue", "poison handling"), ("module", "fires")}
+    | {("remote service binding", "user"), ("remote service binding", "anonymous")}
+    | {("route", "service"), ("route", "address"), ("certificate", "for dialogs")}
+)
+"""Neither rows nor rights nor anybody's choice hang on them. An owner too (``way``)."""
+_CAUTION = {
+    "delayed durability": "until then a crash loses messages that were committed",
+    "auto close": "until then nothing is activated while nobody is connected",
+    "read only": "the database's owner decides",
+    "open to": "until then users, or readers, do not come in",
+    "compatibility level": "when your application was tried at it",
 }
-"""Behind ALTER DATABASE CURRENT: options are the database's owner's, so a person decides."""
+"""Options are the database's owner's, so a person decides."""
+_HOLDS = {
+    "column": "what is in it goes for ever",
+    "table": "its rows go for ever",
+    "service": "it ends every dialog of that service with an error",
+    "queue": "its messages go for ever",
+    "certificate": "what is signed or encrypted with it goes with it",
+    "security policy": "whoever made it hides rows on purpose",
+    "schema": "until then the files' check refuses a deployment",
+    "mark of another configuration": "it goes when that configuration is gone, which uninstall sees to",
+}
+"""In excess, and dropped by nobody but a person."""
 STAMP = "/* Redial "
 """How the comment begins by which a deployment knows a module as ours (05_preflight)."""
-_QUEUE = {
-    "receive": "STATUS = ON",
-    "enqueue": "STATUS = ON",
-    "retention": "RETENTION = OFF",
-    "poison handling": "POISON_MESSAGE_HANDLING (STATUS = ON)",
-}
-_BINDING = {"user": "USER = {}", "anonymous": "ANONYMOUS = OFF"}
-_ROUTE = {"service": "SERVICE_NAME", "address": "ADDRESS"}
-_INDEX = {
-    "row locks": "ALLOW_ROW_LOCKS",
-    "page locks": "ALLOW_PAGE_LOCKS",
-    "ignores duplicates": "IGNORE_DUP_KEY",
-    "sequential": "OPTIMIZE_FOR_SEQUENTIAL_KEY",
-}
+
+
+def way(difference: Difference, schema: str) -> str:
+    """One of the five."""
+    thing, how, what = difference.thing, difference.how, difference.what
+    if by_files(difference):
+        return FILES
+    if (thing.kind, what) == ("module", "text") and difference.found != HIDDEN:
+        return REPLACED
+    if statement(difference, schema) is None or how in (SINCE, RENAMED):
+        return PERSON
+    if how == EXCESS:
+        return UNASKED if thing.kind == "setting" else PERSON if thing.kind in _HOLDS else ALLOWED
+    if ALIKE in difference.has:
+        return UNASKED if thing.kind == "index" else ALLOWED
+    if how == MISSING:
+        if _unknown_as_ours(difference) or thing.kind == "owned object":
+            return PERSON
+        return ALLOWED if thing == LOCAL_ROUTE else UNASKED if _can_be_added(difference) else PERSON
+    if thing == LOCAL_ROUTE:
+        return ALLOWED
+    if thing.kind in ("database", "gate") or difference.found == HIDDEN:
+        return PERSON
+    if what == "owner" or (thing.kind, what) in UNASKED_PROPERTIES:
+        return UNASKED
+    return ALLOWED
+
+
+def ways_of(overwrite: bool, undo: bool) -> tuple[str, ...]:
+    """Ways whose statements a deployment runs that is told so."""
+    return (UNASKED, *[ALLOWED] * undo, *[REPLACED] * overwrite)
 
 
 def advised(difference: Difference, schema: str) -> str:
     """A difference, and what to do about it."""
     said = str(difference)
-    return f"{said}{GAP if chr(10) in said else '. '}Next: {next_step(difference, schema)}"
+    gap = GAP if "\n" in said else ". "
+    return f"{said}{gap}Who may: {who_may(difference)}. Next: {next_step(difference, schema)}"
+
+
+def who_may(difference: Difference) -> str:
+    """Whose right is enough to mend it."""
+    kind = difference.thing.kind
+    if kind in ("database", "database option"):
+        return "the database's owner, or whoever may ALTER it"
+    if kind == "gate" and difference.how == CHANGED:
+        return "a member of our operator role, or db_owner"
+    return "db_owner"
 
 
 def next_step(difference: Difference, schema: str) -> str:
-    """What to do about a difference, one sentence."""
-    if difference.how == SINCE:
-        return (
-            "undo it; or, when it is meant to be so, redial baseline, which keeps it as it is now."
-        )
+    """What to do about a difference, one sentence or one statement."""
     if difference.how == RENAMED:
         return _named_again(difference, schema)
-    if difference.found == HIDDEN:
+    sql, how = statement(difference, schema), way(difference, schema)
+    if difference.how == SINCE:
+        keep = "when it is meant to be so, redial baseline, which keeps it as it is now."
+        return f"{sql} /* or, {keep} */" if sql else f"undo it; or, {keep}"
+    if how == REPLACED:
         return (
-            "look with a login that has VIEW DEFINITION; if it is encrypted, somebody has replaced "
-            "it: ask who, before it is dropped and redial deploy makes ours."
+            "redial deploy --overwrite replaces it. It has lost our comment and may be somebody's: look at "
+            "its text first."
         )
-    if _stampless(difference):
-        kind = difference.wanted.split()[1]
-        return (
-            f"when its text may go: DROP {kind} {quote_name(schema)}.{quote_name(difference.thing.name)}; "
-            "then redial deploy, which refuses a module without our comment (50208)."
-        )
-    if by_deploy(difference):
-        text = difference.thing.kind == "module" and difference.what == "text"
-        return OVERWRITE if text else _by_deploying(difference.thing)
-    sql = statement(difference, schema)
-    if sql is not None:
-        return sql
+    if how == FILES:
+        return _by_files(difference)
+    if sql is None:
+        return _by_nobody(difference)
+    if how == UNASKED:
+        return f"{DEPLOY} It runs: {sql}"
+    return f"{sql} /* {_why(difference, how)} */"
+
+
+def _why(difference: Difference, how: str) -> str:
+    """Why no deployment runs a statement unasked, for a comment behind it."""
+    kind, what = difference.thing.kind, difference.what
+    if how == PERSON:
+        if kind == "database":
+            return _CAUTION[what]
+        if difference.found == HIDDEN:
+            return (
+                "look with a login that has VIEW DEFINITION. If it is encrypted, somebody has replaced it: "
+                "ask who, drop it, and redial deploy makes ours"
+            )
+        if kind == "gate":
+            return "when what it was closed for is over"
+        if difference.how == EXCESS:
+            return f"ask who made it: {_HOLDS[kind]}; no deployment does this"
+        if kind in ("mark", "owned object"):
+            return "when it is ours: without this a deployment refuses it (50208)"
+        return "first decide what its rows get: the column takes no NULL and has no default"
+    if difference.found == "deny":
+        return f"takes the DENY away: ask who denied it, and why. {CHOSEN}"
+    if kind == "queue":
+        return f"ask who has switched it off, and why. {CHOSEN}"
     if difference.thing == LOCAL_ROUTE:
-        drop = "" if difference.how == MISSING else "DROP ROUTE [AutoCreatedLocal]; "
-        make = "CREATE ROUTE [AutoCreatedLocal] WITH ADDRESS = N'LOCAL';"
-        return f"{drop}{make} unless routes of yours do it."
-    if difference.how == EXCESS and difference.thing.kind == "migration":
+        return "unless routes of yours do it. redial deploy --undo runs this"
+    if difference.how == EXCESS:
+        return ASK
+    if ALIKE in difference.has:
+        return f"somebody has renamed it, and may use the new name. {CHOSEN}"
+    if kind in ("column", "index"):
+        return f"takes the table for itself, and longer with more rows. {CHOSEN}"
+    return CHOSEN
+
+
+def _by_files(difference: Difference) -> str:
+    """What the files of a deployment do about it."""
+    thing = difference.thing
+    if taken := difference.has.get(TAKEN):
+        return (
+            f"the name is taken by {taken}, which must go first: see what is said of it; then redial "
+            "deploy, or redial deploy --undo, which does both."
+        )
+    if thing.kind == "module" and difference.what == "text":
+        return OVERWRITE
+    if thing.kind == "signature":
+        return f"redial deploy signs {thing.of} again; until then it lacks the rights of db_owner."
+    if thing.kind == "deployment" and thing.name != "last":
+        return "redial deploy goes on where the one before stopped, and opens the gate."
+    return DEPLOY
+
+
+def _by_nobody(difference: Difference) -> str:
+    """What a person must do for whom no statement can be written."""
+    kind, name, of = difference.thing
+    if difference.how == EXCESS and kind == "migration":
         return "deploy with the version that has this migration; an older one refuses (50225)."
     if difference.how == EXCESS:
-        return "ask who made it; drop it, or write down why it stays."
-    kind, name, of = difference.thing
-    if kind == "database":
-        return f"ALTER DATABASE CURRENT {_DATABASE[difference.what]}"
-    if kind == "owned object":
-        own = f"{quote_name(schema)}.[OwnedObject]"
-        return f"INSERT INTO {own} (Kind, Name) VALUES ({literal(of)}, {literal(name)});"
+        return "ask who made it; drop it, or write down why it stays: sql/accepted.toml."
     if kind == "deployment":
         return "redial repair writes that row anew, where all is as the files make it."
-    if kind == "gate":
-        return (
-            "when what it was closed for is over: "
-            f"EXECUTE {quote_name(schema)}.[usp_OpenGate] @reason = N'...'; a deployment "
-            "that was interrupted opens it when it runs again."
-        )
-    return (
-        f"a person must: compare with the statement that makes {of or name} in the rendered files."
-    )
+    return f"a person must: {_REASONS.get((kind, difference.what), _COPY)} ({of or name})."
+
+
+_COPY = "it cannot be altered: copy the rows, drop it, redial deploy, and copy them back"
+_REASONS = {
+    (
+        "message type",
+        "sent by",
+    ): "a contract cannot be altered: give it a new name, and list the old one "
+    "under contract.previous",
+    (
+        "user",
+        "logs in by",
+    ): "drop the user when nothing of its own is left, and redial deploy makes ours",
+    (
+        "user",
+        "of type",
+    ): "drop the user when nothing of its own is left, and redial deploy makes ours",
+    (
+        "type",
+        "kept in",
+    ): "drop the procedures that use it and the type; redial deploy makes them again",
+    ("index", "partitions"): "only whoever has partitioned it knows where its rows belong",
+    ("mark", "configuration"): "two configurations say it is theirs: find out whose it is",
+    ("route", "leads to"): "the service's database is found by its broker's number: redial deploy",
+    ("database", "Service Broker"): "see the message of redial deploy",
+}
 
 
 def _named_again(difference: Difference, schema: str) -> str:
@@ -150,15 +267,6 @@ def _named_again(difference: Difference, schema: str) -> str:
     if more:
         return f"EXECUTE sys.sp_rename {old}, N'one of {difference.wanted}', whichever it was."
     return f"EXECUTE sys.sp_rename {old}, {literal(new)};"
-
-
-def _by_deploying(thing: Thing) -> str:
-    """What a deployment does about a thing."""
-    if thing.kind == "signature":
-        return f"redial deploy signs {thing.of} again; until then it lacks the rights of db_owner."
-    if thing.kind == "deployment" and thing.name != "last":
-        return "redial deploy goes on where the one before stopped, and opens the gate."
-    return DEPLOY
 
 
 def _stampless(difference: Difference) -> bool:
@@ -183,8 +291,17 @@ def _unknown_as_ours(difference: Difference) -> bool:
     return difference.how == MISSING and thing.kind == "mark" and alone
 
 
-def by_deploy(difference: Difference) -> bool:
-    """Whether the next deployment mends it."""
+def _can_be_added(difference: Difference) -> bool:
+    """Whether rows that are there get a value by themselves."""
+    wants = difference.wants
+    if difference.thing.kind != "column":
+        return True
+    filled = wants["nullable"] == ON or wants["default"] or wants["identity"]
+    return AS_WRITTEN in wants and bool(filled or wants["type"] == "timestamp")
+
+
+def by_files(difference: Difference) -> bool:
+    """Whether the files of the next deployment mend it."""
     thing, what = difference.thing, difference.what
     if difference.how in (SINCE, RENAMED) or _stampless(difference):
         return False
@@ -196,13 +313,13 @@ def by_deploy(difference: Difference) -> bool:
         return False
     if thing.kind == "deployment" and difference.how == CHANGED:
         return what == "content"  # 90_deployment writes a row for other files only
-    if thing.kind in BY_DEPLOY[difference.how] or _of_another_choice(difference):
+    if thing.kind in BY_FILES[difference.how] or _of_another_choice(difference):
         return True
     if _of_landing_choice(difference):
         return True
     if thing.kind == "queue" and what == "activation":
         return difference.found != OFF  # one that somebody has switched off stays off (87_queues)
-    return difference.how == CHANGED and (thing.kind, what) in PROPERTIES_BY_DEPLOY
+    return difference.how == CHANGED and (thing.kind, what) in PROPERTIES_BY_FILES
 
 
 def _of_landing_choice(difference: Difference) -> bool:
@@ -211,106 +328,3 @@ def _of_landing_choice(difference: Difference) -> bool:
     if (kind, of) != ("index", "Landing"):
         return False
     return difference.what == "compression" or (difference.how != CHANGED and name in LANDING_ORDER)
-
-
-def statement(difference: Difference, schema: str) -> str | None:
-    """The statement that undoes it; None where there is none that anybody may run unasked."""
-    if difference.how == CHANGED:
-        return _changed(difference, schema)
-    if difference.how == EXCESS:
-        return _excess(difference.thing, schema)
-    if _unknown_as_ours(difference):
-        kind, name = difference.thing.name, difference.thing.of
-        return f"EXECUTE {quote_name(schema)}.[usp_Mark] {literal(kind)}, {literal(name)};"
-    return None
-
-
-def _changed(difference: Difference, schema: str) -> str | None:
-    kind, name, of = difference.thing
-    what, value = difference.what, difference.wanted
-    own = f"{quote_name(schema)}."
-    if kind == "queue" and what in _QUEUE:
-        return f"ALTER QUEUE {own}{quote_name(name)} WITH {_QUEUE[what]};"
-    if kind == "table" and what == "lock escalation":
-        return f"ALTER TABLE {own}{quote_name(name)} SET (LOCK_ESCALATION = {value.upper()});"
-    if kind == "index" and what in _INDEX:
-        on = f"{quote_name(name)} ON {own}{quote_name(of)}"
-        return f"ALTER INDEX {on} SET ({_INDEX[what]} = {value.upper()});"
-    if kind == "index" and what == "in use":
-        return f"ALTER INDEX {quote_name(name)} ON {own}{quote_name(of)} REBUILD;"
-    if kind == "remote service binding" and what in ("user", "anonymous"):
-        option = _BINDING[what].format(quote_name(value))
-        return f"ALTER REMOTE SERVICE BINDING {quote_name(name)} WITH {option};"
-    if kind == "route" and what in ("service", "address") and value:
-        return f"ALTER ROUTE {quote_name(name)} WITH {_ROUTE[what]} = {literal(value)};"
-    if kind == "certificate" and what == "for dialogs":
-        return (
-            f"ALTER CERTIFICATE {quote_name(name)} WITH ACTIVE FOR BEGIN_DIALOG = {value.upper()};"
-        )
-    if kind == "module" and what == "fires":
-        return f"ENABLE TRIGGER {own}{quote_name(name)} ON {own}{quote_name(of)};"
-    if kind == "check" and what in ("in force", "trusted") and value == ON:
-        table = f"{own}{quote_name(of)}"
-        return f"ALTER TABLE {table} WITH CHECK CHECK CONSTRAINT {quote_name(name)};"
-    if what == "owner" and not value:
-        on = f"{'TYPE' if kind == 'type' else 'OBJECT'}::{own}{quote_name(name)}"
-        return f"ALTER AUTHORIZATION ON {on} TO SCHEMA OWNER;"
-    if what == "owner":
-        on = f"{kind.upper()}::{quote_name(name)}"
-        return f"ALTER AUTHORIZATION ON {on} TO {quote_name(value)};"
-    if kind == "permission" and difference.found == "deny":
-        permission, grantee = name.split(" to ", 1)
-        on = _securable(difference.thing, schema)
-        return (
-            f"GRANT {permission}{on} TO {quote_name(grantee)}; "
-            "/* takes the DENY away: ask who denied it, and why */"
-        )
-    if kind == "queue" and what == "activation":
-        return (
-            f"ALTER QUEUE {own}{quote_name(name)} WITH ACTIVATION (STATUS = ON); "
-            "/* ask who has switched it off, and why */"
-        )
-    if kind == "permission" and difference.found == "grant with option":
-        permission, grantee = name.split(" to ", 1)
-        on = _securable(difference.thing, schema)
-        return f"REVOKE GRANT OPTION FOR {permission}{on} FROM {quote_name(grantee)} CASCADE;"
-    return None
-
-
-def _excess(thing: Thing, schema: str) -> str | None:
-    if thing.kind == "permission" and _known(thing):
-        permission, grantee = thing.name.split(" to ", 1)
-        return f"REVOKE {permission}{_securable(thing, schema)} FROM {quote_name(grantee)};"
-    if thing.kind == "role membership":
-        return f"ALTER ROLE {quote_name(thing.name)} DROP MEMBER {quote_name(thing.of)};"
-    return None
-
-
-def _known(thing: Thing) -> bool:
-    """Whether what a permission is on can be named in a statement."""
-    whole = thing.of == "DATABASE"
-    return whole or any(thing.of.startswith(f"{one} ") for one in _CLASSES)
-
-
-def _securable(thing: Thing, schema: str) -> str:
-    """`` ON CLASS::name`` of a permission; nothing for the database's."""
-    if thing.of == "DATABASE":
-        return ""
-    kind = next(k for k in _CLASSES if thing.of.startswith(f"{k} "))
-    name = thing.of.removeprefix(f"{kind} ")
-    if kind not in ("OBJECT", "TYPE"):
-        return f" ON {kind}::{quote_name(name)}"
-    table, _, column = name.partition(" (")
-    other, dot, rest = table.partition(".")
-    own = (
-        f"{quote_name(other)}.{quote_name(rest)}"
-        if dot
-        else f"{quote_name(schema)}.{quote_name(table)}"
-    )
-    return f" ON {kind}::{own}" + (f" ({quote_name(column[:-1])})" if column else "")
-
-
-_CLASSES = (
-    *("MESSAGE TYPE", "CONTRACT", "SERVICE", "SCHEMA", "OBJECT", "TYPE", "USER", "ROLE"),
-    *("CERTIFICATE", "ROUTE", "REMOTE SERVICE BINDING", "SYMMETRIC KEY", "ASYMMETRIC KEY"),
-)

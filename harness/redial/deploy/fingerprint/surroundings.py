@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from redial.deploy.fingerprint.compare import SINCE, Difference
-from redial.deploy.fingerprint.model import MADE, SURROUNDING, Catalog, Thing
+from redial.deploy.fingerprint.model import MADE, ON, SURROUNDING, Catalog, Thing
 
 OPTIONS_QUESTION = "options"
 """The question whose columns are options."""
@@ -24,6 +24,34 @@ PROPERTIES = frozenset({("role", "owner"), ("user", "default schema")})
 def option_name(column: str) -> str:
     """is_trustworthy_on: trustworthy."""
     return re.sub(r"^is_|_on$|_desc$", "", column).replace("_", " ")
+
+
+_SWITCHES = frozenset(
+    {
+        "trustworthy",
+        "db chaining",
+        "honor broker priority",
+        "read committed snapshot",
+        "ansi null default",
+    }
+    | {"ansi nulls", "ansi padding", "ansi warnings", "arithabort", "concat null yields null"}
+    | {"numeric roundabort", "quoted identifier", "recursive triggers", "cursor close on commit"}
+)
+"""Options whose name is that of ALTER DATABASE SET."""
+
+
+def settable(option: str, value: str) -> str | None:
+    """What stands behind ALTER DATABASE SET for an option; None where a person must know more."""
+    on = value == ON
+    if option in _SWITCHES:
+        return f"{option.replace(' ', '_').upper()} {value.upper()}"
+    return {
+        "snapshot isolation state": f"ALLOW_SNAPSHOT_ISOLATION {value}",
+        "local cursor default": f"CURSOR_DEFAULT {'LOCAL' if on else 'GLOBAL'}",
+        "parameterization forced": f"PARAMETERIZATION {'FORCED' if on else 'SIMPLE'}",
+        "memory optimized elevate to snapshot": f"MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT = {value.upper()}",
+        "compatibility level": f"COMPATIBILITY_LEVEL = {value}",
+    }.get(option)
 
 
 def surroundings(found: Catalog) -> Catalog:

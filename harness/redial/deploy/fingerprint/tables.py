@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from redial.deploy.fingerprint.expressions import shape
-from redial.deploy.fingerprint.model import OFF, ON, Catalog, Thing, switch
+from redial.deploy.fingerprint.model import (
+    AS_WRITTEN,
+    DEFAULT_AS_WRITTEN,
+    OFF,
+    ON,
+    Catalog,
+    Thing,
+    switch,
+)
 from redial.tsql.ast import (
     AlterIndex,
     CheckConstraint,
@@ -45,12 +54,22 @@ INDEX_OPTIONS = {
 """What an option is called here."""
 
 
+_KINDS: dict[type[Node], str] = {
+    ColumnDef: "column",
+    KeyConstraint: "index",
+    CheckConstraint: "check",
+}
+"""Elements of a table that ALTER TABLE can add."""
+
+
 class Tables:
     """Notes tables in a catalog. local: a name as things of the model are called."""
 
     def __init__(self, catalog: Catalog, local: Callable[[ObjectName], str]) -> None:
         self.catalog = catalog
         self.local = local
+        self.text = ""
+        """Of the batch that is read."""
 
     def table(self, node: CreateTable) -> None:
         """A table."""
@@ -59,6 +78,8 @@ class Tables:
         own.setdefault("lock escalation", "table")
         own |= {"special": "", "owner": ""}
         self._elements(name, node.elements)
+        for element in node.elements:
+            self._written(element, name)
 
     def table_type(self, node: CreateTableType) -> None:
         """A table type."""
@@ -79,6 +100,25 @@ class Tables:
             where=node.where,
             options=node.options or (),
         )
+        thing = Thing("index", node.name, self.local(node.table))
+        self.catalog[thing][AS_WRITTEN] = self._text_of(node)
+
+    def _text_of(self, node: Node) -> str:
+        """What the file says, in one line."""
+        text = re.sub(r"/\*.*?\*/", " ", self.text[node.pos : node.end], flags=re.DOTALL)
+        return " ".join(text.split())
+
+    def _written(self, element: TableElement, table: str) -> None:
+        """Keep the text of a column, key or check, which ALTER TABLE can add."""
+        kind = _KINDS.get(type(element))
+        own = self.catalog.get(Thing(kind or "", getattr(element, "name", None) or "", table))
+        if own is not None:
+            own[AS_WRITTEN] = self._text_of(element)
+        for constraint in getattr(element, "constraints", None) or ():
+            if isinstance(constraint, DefaultConstraint) and own is not None:
+                own[DEFAULT_AS_WRITTEN] = self._text_of(constraint.value)
+            else:
+                self._written(constraint, table)
 
     def change_index(self, node: AlterIndex) -> None:
         """ALTER INDEX .. SET."""

@@ -139,6 +139,7 @@ class _Reader:
 
     def batch(self, batch: Batch, text: str) -> None:
         """One batch; a module is the whole of it, and what it does when it runs is not looked at."""
+        self.tables.text = text
         for statement in batch.statements:
             if isinstance(statement, ModuleDefinition):
                 self._module(statement, text)
@@ -380,8 +381,9 @@ class _Reader:
     def _text(self, text: str) -> None:
         """A constant text that is run."""
         before, self.dynamic = self.dynamic, True
+        around = self.tables.text
         self.batch(_parsed(text), text)
-        self.dynamic = before
+        self.dynamic, self.tables.text = before, around
 
 
 def _word(value: object) -> str:

@@ -1,0 +1,458 @@
+"""The statement that undoes a difference. Who may decide to run it, ``repair`` says.
+
+One statement, or a few that hold together, for each kind and property that can be undone without a
+copy of somebody's rows; None for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from redial.deploy.fingerprint.compare import ALIKE, CHANGED, EXCESS, MISSING, SINCE, Difference
+from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, NO_KEY
+from redial.deploy.fingerprint.model import (
+    AS_WRITTEN,
+    DATABASE_NOTIFICATION,
+    DATABASE_PERMISSION,
+    DATABASE_TRIGGER,
+    DEFAULT_AS_WRITTEN,
+    HIDDEN,
+    MARKED_INSIDE,
+    ON,
+    OPTION,
+    ROUTE_OF_ALL,
+    Thing,
+)
+from redial.deploy.fingerprint.surroundings import settable
+from redial.deploy.fingerprint.tables import PRIMARY
+from redial.quoting import literal, quote_name
+
+DATABASE_OPTIONS = {
+    "delayed durability": "DELAYED_DURABILITY = DISABLED",
+    "auto close": "AUTO_CLOSE OFF",
+    "read only": "READ_WRITE",
+    "open to": "MULTI_USER",
+    "compatibility level": f"COMPATIBILITY_LEVEL = {LOWEST_LEVEL}",
+}
+"""Behind ALTER DATABASE CURRENT SET."""
+_QUEUE = {
+    "receive": "STATUS = ON",
+    "enqueue": "STATUS = ON",
+    "retention": "RETENTION = OFF",
+    "poison handling": "POISON_MESSAGE_HANDLING (STATUS = ON)",
+    "activation": "ACTIVATION (STATUS = ON)",
+}
+_BINDING = {"user": "USER = {}", "anonymous": "ANONYMOUS = OFF"}
+_ROUTE = {"service": "SERVICE_NAME", "address": "ADDRESS"}
+_INDEX_SET = {
+    "row locks": "ALLOW_ROW_LOCKS",
+    "page locks": "ALLOW_PAGE_LOCKS",
+    "ignores duplicates": "IGNORE_DUP_KEY",
+    "sequential": "OPTIMIZE_FOR_SEQUENTIAL_KEY",
+}
+_INDEX_REBUILD = {
+    "in use": "",
+    "padded": " WITH (PAD_INDEX = {})",
+    "fill factor": " WITH (FILLFACTOR = {})",
+    "compression": " WITH (DATA_COMPRESSION = {})",
+}
+_HAS_SEQUENTIAL = (
+    "CONVERT(int, PARSENAME(CONVERT(nvarchar(128), SERVERPROPERTY(N'ProductVersion')), 4)) >= 15"
+)
+"""Before SQL Server 2019 that option is a syntax error."""
+_ANEW = frozenset({"columns", "included", "filter", "unique", "clustered", "role"})
+"""What an index cannot be given: it is made anew."""
+_TABLE_OPTIONS = {
+    "large values out of row": "N'large value types out of row', 0",
+    "text in row": "N'text in row', N'OFF'",
+    "table lock on bulk load": "N'table lock on bulk load', 0",
+}
+_MADE_BY_FILES = frozenset(
+    {("event notification", what) for what in ("events", "service", "other broker")}
+    | {("route", "mirror"), ("route", "expires"), ("remote service binding", "service")}
+    | {("certificate", "private key"), ("certificate", "last day")}
+)
+"""What is dropped for the files to make it anew."""
+
+
+def statement(difference: Difference, schema: str) -> str | None:
+    """The statement that undoes it; None where there is none."""
+    if difference.how == CHANGED:
+        return _changed(difference, schema)
+    if difference.how == EXCESS:
+        return _excess(difference, schema)
+    if difference.how == MISSING:
+        return _missing(difference, schema)
+    return _since(difference) if difference.how == SINCE else None
+
+
+def module_kind(text: str) -> str:
+    """PROCEDURE, VIEW, FUNCTION or TRIGGER by a module's text; empty where it does not say."""
+    word = "".join(text.split(maxsplit=2)[1:2]).upper()
+    word = "PROCEDURE" if word == "PROC" else word
+    return word if word in ("PROCEDURE", "VIEW", "FUNCTION", "TRIGGER") else ""
+
+
+def made_by_files(difference: Difference) -> bool:
+    """Whether the statement only makes room, and a file makes the thing."""
+    thing = difference.thing
+    if difference.how != CHANGED or thing == LOCAL_ROUTE:
+        return False
+    mirrored = thing.kind == "route" and difference.has.get(
+        "mirror"
+    )  # LOCAL is refused then (9743)
+    return bool(mirrored) or (thing.kind, difference.what) in _MADE_BY_FILES
+
+
+def _changed(difference: Difference, schema: str) -> str | None:
+    kind, name, _ = difference.thing
+    if made_by_files(difference):
+        return _drop(difference.thing, schema)
+    if difference.what == "owner":
+        return _owner(difference, schema)
+    if kind == "database":
+        option = DATABASE_OPTIONS.get(difference.what)
+        return f"ALTER DATABASE CURRENT SET {option};" if option else None
+    if kind == "remote service binding" and difference.what in _BINDING:
+        option = _BINDING[difference.what].format(quote_name(difference.wanted))
+        return f"ALTER REMOTE SERVICE BINDING {quote_name(name)} WITH {option};"
+    if kind == "certificate" and difference.what == "for dialogs":
+        active = difference.wanted.upper()
+        return f"ALTER CERTIFICATE {quote_name(name)} WITH ACTIVE FOR BEGIN_DIALOG = {active};"
+    make = _CHANGES.get(kind)
+    return make(difference, schema) if make else None
+
+
+def _table(difference: Difference, schema: str) -> str | None:
+    table = _own(schema, difference.thing.name)
+    if difference.what == "lock escalation":
+        return f"ALTER TABLE {table} SET (LOCK_ESCALATION = {difference.wanted.upper()});"
+    words = difference.found.split(", ") if difference.what == "special" else []
+    if not words or not set(words) <= _TABLE_OPTIONS.keys():
+        return None
+    return " ".join(
+        f"EXECUTE sys.sp_tableoption {literal(table)}, {_TABLE_OPTIONS[one]};" for one in words
+    )
+
+
+def _index(difference: Difference, schema: str) -> str | None:
+    thing, what, value = difference.thing, difference.what, difference.wanted.upper()
+    on = f"{quote_name(thing.name)} ON {_own(schema, thing.of)}"
+    if what in _INDEX_SET:
+        return f"ALTER INDEX {on} SET ({_INDEX_SET[what]} = {value});"
+    if what == "statistics":
+        if difference.found == "incremental":
+            return f"ALTER INDEX {on} REBUILD WITH (STATISTICS_INCREMENTAL = OFF);"
+        return f"ALTER INDEX {on} SET (STATISTICS_NORECOMPUTE = OFF);"
+    if what in _INDEX_REBUILD:
+        full = "100" if value == "0" else value  # the same (CREATE INDEX page)
+        return f"ALTER INDEX {on} REBUILD{_INDEX_REBUILD[what].format(full)};"
+    if what in _ANEW:
+        return _together(_drop_index(difference, schema), _made(difference, schema))
+    return None
+
+
+def _column(difference: Difference, schema: str) -> str | None:
+    thing, wants = difference.thing, difference.wants
+    table, column = _own(schema, thing.of), quote_name(thing.name)
+    if not difference.has:
+        return None  # of a table type: it cannot be altered
+    if difference.what in ("default", "default's name"):
+        there = difference.has["default's name"]
+        drop = f"ALTER TABLE {table} DROP CONSTRAINT {quote_name(there)};" if there else None
+        return _together(drop, _default(difference, schema))
+    if difference.what not in ("type", "nullable", "collation") or wants["identity"]:
+        return None
+    if "timestamp" in (wants["type"], difference.has["type"]):
+        return None
+    collation = ""
+    if difference.what == "collation":
+        collation = f" COLLATE {wants['collation'] or 'DATABASE_DEFAULT'}"
+    null = "NULL" if wants["nullable"] == ON else "NOT NULL"
+    return f"ALTER TABLE {table} ALTER COLUMN {column} {wants['type']}{collation} {null};"
+
+
+def _default(difference: Difference, schema: str) -> str | None:
+    """ADD CONSTRAINT of the default the files give a column."""
+    thing, wants = difference.thing, difference.wants
+    if not wants["default"]:
+        return None
+    named = wants["default's name"]
+    constraint = f"CONSTRAINT {quote_name(named)} " if named else ""
+    value = wants[DEFAULT_AS_WRITTEN]
+    table = _own(schema, thing.of)
+    return f"ALTER TABLE {table} ADD {constraint}DEFAULT ({value}) FOR {quote_name(thing.name)};"
+
+
+def _queue(difference: Difference, schema: str) -> str | None:
+    option = _QUEUE.get(difference.what)
+    queue = _own(schema, difference.thing.name)
+    return f"ALTER QUEUE {queue} WITH {option};" if option else None
+
+
+def _route(difference: Difference, schema: str) -> str | None:
+    thing, what, value = difference.thing, difference.what, difference.wanted
+    if what in _ROUTE and value:
+        return f"ALTER ROUTE {quote_name(thing.name)} WITH {_ROUTE[what]} = {literal(value)};"
+    if thing != LOCAL_ROUTE:
+        return None
+    return _together("DROP ROUTE [AutoCreatedLocal];", _LOCAL)
+
+
+def _module(difference: Difference, schema: str) -> str | None:
+    thing = difference.thing
+    if difference.found == HIDDEN:
+        return f"DROP {module_kind(difference.wanted)} {_own(schema, thing.name)};"
+    if difference.what == "text":
+        return _other_kind(difference, schema)
+    if difference.what != "fires":
+        return None
+    return f"ENABLE TRIGGER {_own(schema, thing.name)} ON {_own(schema, thing.of)};"
+
+
+def _other_kind(difference: Difference, schema: str) -> str | None:
+    """DROP of a module that has another kind of module's name, which ALTER does not take (2010)."""
+    there, wanted = module_kind(difference.found), module_kind(difference.wanted)
+    same = there == wanted and wanted != "FUNCTION"  # there are three kinds of them
+    return None if same or not there else f"DROP {there} {_own(schema, difference.thing.name)};"
+
+
+def _gate(difference: Difference, schema: str) -> str | None:
+    return f"EXECUTE {quote_name(schema)}.[usp_OpenGate] @reason = N'...';"
+
+
+def _mark(difference: Difference, schema: str) -> str | None:
+    kind, name = difference.thing.name, difference.thing.of
+    if kind not in MARKED_INSIDE:
+        return None
+    where = f"N'SCHEMA', {literal(schema)}, {literal(kind)}, {literal(name)}"
+    value = literal(difference.wanted)
+    return f"EXECUTE sys.sp_updateextendedproperty N'Redial.made', {value}, {where};"
+
+
+def _permission(difference: Difference, schema: str) -> str | None:
+    permission, grantee = difference.thing.name.split(" to ", 1)
+    on = _securable(difference.thing, schema)
+    if difference.found == "deny":
+        return f"GRANT {permission}{on} TO {quote_name(grantee)};"
+    if difference.found == "grant with option":
+        return f"REVOKE GRANT OPTION FOR {permission}{on} FROM {quote_name(grantee)} CASCADE;"
+    return None
+
+
+_CHANGES: dict[str, Callable[[Difference, str], str | None]] = {
+    "table": _table,
+    "index": _index,
+    "column": _column,
+    "queue": _queue,
+    "route": _route,
+    "module": _module,
+    "gate": _gate,
+    "mark": _mark,
+    "permission": _permission,
+}
+
+
+def _owner(difference: Difference, schema: str) -> str:
+    kind, name, _ = difference.thing
+    if not difference.wanted:
+        where = "TYPE" if kind == "type" else "OBJECT"
+        return f"ALTER AUTHORIZATION ON {where}::{_own(schema, name)} TO SCHEMA OWNER;"
+    to = quote_name(difference.wanted)
+    return f"ALTER AUTHORIZATION ON {kind.upper()}::{quote_name(name)} TO {to};"
+
+
+def _missing(difference: Difference, schema: str) -> str | None:
+    kind, name, of = difference.thing
+    if alike := difference.has.get(ALIKE):
+        old = literal(f"{_own(schema, of)}.{quote_name(alike)}")
+        return f"EXECUTE sys.sp_rename {old}, {literal(name)}, {literal(kind.upper())};"
+    if kind == "index":
+        return _made(difference, schema)
+    if kind == "column" and AS_WRITTEN in difference.wants:
+        return f"ALTER TABLE {_own(schema, of)} ADD {difference.wants[AS_WRITTEN]};"
+    if kind == "owned object":
+        row = f"({literal(of)}, {literal(name)})"
+        return f"INSERT INTO {_own(schema, 'OwnedObject')} (Kind, Name) VALUES {row};"
+    if kind == "mark" and name in MARKED_INSIDE:
+        return f"EXECUTE {quote_name(schema)}.[usp_Mark] {literal(name)}, {literal(of)};"
+    return _LOCAL if difference.thing == LOCAL_ROUTE else None
+
+
+def _made(difference: Difference, schema: str) -> str | None:
+    """As the files write it: a statement of its own, or a constraint of a table."""
+    thing, wants = difference.thing, difference.wants
+    written = wants.get(AS_WRITTEN)
+    if written is None:
+        return None
+    table = _own(schema, thing.of)
+    made = f"{written};" if written.startswith("CREATE ") else f"ALTER TABLE {table} ADD {written};"
+    if wants["sequential"] != ON:
+        return made
+    text = f"ALTER INDEX {quote_name(thing.name)} ON {table} SET ({_INDEX_SET['sequential']} = ON);"
+    return f"{made} IF {_HAS_SEQUENTIAL} EXECUTE sys.sp_executesql {literal(text)};"
+
+
+def _excess(difference: Difference, schema: str) -> str | None:
+    thing = difference.thing
+    kind, name = thing.kind, thing.name
+    if kind == "permission":
+        if not _known(thing):
+            return None
+        permission, grantee = name.split(" to ", 1)
+        return f"REVOKE {permission}{_securable(thing, schema)} FROM {quote_name(grantee)};"
+    if kind == "index":
+        return _drop_index(difference, schema)
+    if kind == "column":
+        return _drop_column(difference, schema)
+    if kind == "module":
+        what = module_kind(difference.found)
+        return f"DROP {what} {_own(schema, name)};" if what else None
+    if kind == "signature":
+        return _drop_signature(difference, schema)
+    return _drop(thing, schema)
+
+
+def _drop_signature(difference: Difference, schema: str) -> str | None:
+    name = difference.thing.name.removeprefix("by ")
+    if name == NO_KEY:
+        return None
+    form = difference.has["form"].upper()
+    module = _own(schema, difference.thing.of)
+    return f"DROP {form} FROM {module} BY CERTIFICATE {quote_name(name)};"
+
+
+def _drop(thing: Thing, schema: str) -> str | None:
+    """DROP of what holds no rows and no dialogs, and of what a person drops who knows better."""
+    kind, name, of = thing
+    own, quoted = _own(schema, name), quote_name(name)
+    object_name, _, code = name.rpartition(" (")
+    objects = {"SN)": "SYNONYM", "SO)": "SEQUENCE"}
+    if kind == "object":
+        word = objects.get(code)
+        return f"DROP {word} {_own(schema, object_name)};" if word else None
+    if kind in ("check", "foreign key"):
+        return f"ALTER TABLE {_named(schema, of)} DROP CONSTRAINT {quoted};"
+    if kind == "mark of another configuration":
+        on = next((one for one in _MARKED if of.startswith(f"{one} ")), None)
+        where = f"{literal(on)}, {literal(of.removeprefix(f'{on} '))}" if on else ""
+        return f"EXECUTE sys.sp_dropextendedproperty {literal(name)}, {where};" if on else None
+    drops = {
+        "statistics": f"DROP STATISTICS {_own(schema, of)}.{quoted};",
+        "trigger": f"DROP TRIGGER {_named(schema, name)};",
+        "table": f"DROP TABLE {own};",
+        "type": f"DROP TYPE {own};",
+        "alias type": f"DROP TYPE {own};",
+        "XML schema collection": f"DROP XML SCHEMA COLLECTION {own};",
+        "security policy": f"DROP SECURITY POLICY {_named(schema, name)};",
+        "route": f"DROP ROUTE {quoted};",
+        "certificate": f"DROP CERTIFICATE {quoted};",
+        "remote service binding": f"DROP REMOTE SERVICE BINDING {quoted};",
+        "event notification": f"DROP EVENT NOTIFICATION {quoted} ON QUEUE {_own(schema, of)};",
+        "broker priority": f"DROP BROKER PRIORITY {quoted};",
+        "queue": f"DROP QUEUE {own};",
+        "contract": f"ALTER SERVICE {quote_name(of)} (DROP CONTRACT {quoted});" if of else None,
+        "service": f"DROP SERVICE {quoted};",
+        "schema": f"ALTER AUTHORIZATION ON SCHEMA::{quoted} TO [dbo];",
+        "role membership": f"ALTER ROLE {quoted} DROP MEMBER {quote_name(of)};",
+        "setting": f"DELETE FROM {_own(schema, 'Setting')} WHERE Name = {literal(name)};",
+        "gate": f"DELETE FROM {_own(schema, 'Gate')} WHERE ConfigId = {name};",
+    }
+    return drops.get(kind)
+
+
+_MARKED = ("SERVICE", "CONTRACT", "MESSAGE TYPE", "USER", "REMOTE SERVICE BINDING", "ROUTE")
+"""What is in no schema and can have a mark, as sp_addextendedproperty calls it."""
+
+
+def _drop_index(difference: Difference, schema: str) -> str | None:
+    """Of an index, or of the constraint it belongs to; None of a table type's."""
+    thing = difference.thing
+    if not difference.has:
+        return None
+    table = _own(schema, thing.of)
+    if difference.has["role"] in (PRIMARY, "unique constraint"):
+        return f"ALTER TABLE {table} DROP CONSTRAINT {quote_name(thing.name)};"
+    return f"DROP INDEX {quote_name(thing.name)} ON {table};"
+
+
+def _drop_column(difference: Difference, schema: str) -> str | None:
+    thing = difference.thing
+    if not difference.has:
+        return None
+    table, default = _own(schema, thing.of), difference.has["default's name"]
+    constraint = f"CONSTRAINT {quote_name(default)}, " if default else ""
+    return f"ALTER TABLE {table} DROP {constraint}COLUMN {quote_name(thing.name)};"
+
+
+def _since(difference: Difference) -> str | None:
+    """Of what surrounds an installation."""
+    kind, name = difference.thing.kind, difference.thing.name
+    what, quoted, came = difference.what, quote_name(name), difference.found == "there"
+    if what:
+        if kind == OPTION:
+            option = settable(name, difference.wanted)
+            return f"ALTER DATABASE CURRENT SET {option};" if option else None
+        if (kind, what) == ("role", "owner"):
+            return f"ALTER AUTHORIZATION ON ROLE::{quoted} TO {quote_name(difference.wanted)};"
+        if (kind, what) == ("user", "default schema") and difference.wanted:
+            return f"ALTER USER {quoted} WITH DEFAULT_SCHEMA = {quote_name(difference.wanted)};"
+        if (kind, what) == (DATABASE_TRIGGER, "fires"):
+            word = "ENABLE" if difference.wanted == ON else "DISABLE"
+            return f"{word} TRIGGER {quoted} ON DATABASE;"
+        return None
+    if not came:
+        return None
+    if kind == DATABASE_PERMISSION:
+        permission, grantee = name.split(" to ", 1)
+        return f"REVOKE {permission} FROM {quote_name(grantee)};"
+    return {
+        DATABASE_TRIGGER: f"DROP TRIGGER {quoted} ON DATABASE;",
+        DATABASE_NOTIFICATION: f"DROP EVENT NOTIFICATION {quoted} ON DATABASE;",
+        ROUTE_OF_ALL: f"DROP ROUTE {quoted};",
+    }.get(kind)
+
+
+_LOCAL = "CREATE ROUTE [AutoCreatedLocal] WITH ADDRESS = N'LOCAL';"
+
+
+def _together(drop: str | None, make: str | None) -> str | None:
+    """Both or neither."""
+    if not drop or not make:
+        return drop or make
+    return f"SET XACT_ABORT ON; BEGIN TRANSACTION; {drop} {make} COMMIT TRANSACTION;"
+
+
+def _own(schema: str, name: str) -> str:
+    return f"{quote_name(schema)}.{quote_name(name)}"
+
+
+def _named(schema: str, name: str) -> str:
+    """A name that may be of another schema, as things of the model are called."""
+    other, dot, rest = name.partition(".")
+    return _own(other, rest) if dot else _own(schema, name)
+
+
+def _known(thing: Thing) -> bool:
+    """Whether what a permission is on can be named in a statement."""
+    whole = thing.of == "DATABASE"
+    return whole or any(thing.of.startswith(f"{one} ") for one in _CLASSES)
+
+
+def _securable(thing: Thing, schema: str) -> str:
+    """`` ON CLASS::name`` of a permission; nothing for the database's."""
+    if thing.of == "DATABASE":
+        return ""
+    kind = next(k for k in _CLASSES if thing.of.startswith(f"{k} "))
+    name = thing.of.removeprefix(f"{kind} ")
+    if kind not in ("OBJECT", "TYPE"):
+        return f" ON {kind}::{quote_name(name)}"
+    table, _, column = name.partition(" (")
+    own = _named(schema, table)
+    return f" ON {kind}::{own}" + (f" ({quote_name(column[:-1])})" if column else "")
+
+
+_CLASSES = (
+    *("MESSAGE TYPE", "CONTRACT", "SERVICE", "SCHEMA", "OBJECT", "TYPE", "USER", "ROLE"),
+    *("CERTIFICATE", "ROUTE", "REMOTE SERVICE BINDING", "SYMMETRIC KEY", "ASYMMETRIC KEY"),
+)

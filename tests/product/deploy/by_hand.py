@@ -1,0 +1,103 @@
+"""Changes by hand: how each is mended, and a deployment in this process that does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redial.cli.installing import Allowed, install
+from redial.deploy import Survey, survey, verify
+from redial.deploy.apply import looking
+from tests.installed import batches, rendered
+from tests.product.sql.lab import Lab
+
+from .inside import Connection
+
+FILES = "files"
+"""The files of the next deployment mend it."""
+UNASKED = "unasked"
+"""A statement does, which the next deployment runs."""
+ALLOWED = "allowed"
+"""A deployment leaves it; one with --undo runs a statement."""
+REFUSED = "refused"
+"""A deployment is refused, for it would replace somebody's text; one with --overwrite is not."""
+TAKEN = "taken"
+"""The same of something else in the place of ours, and --undo."""
+PERSON = "person"
+"""No deployment touches it; the statement that verify prints mends it, with a deployment behind it."""
+NOBODY = "nobody"
+"""No deployment touches it, and no statement can be written."""
+
+
+HOTFIX = "{hotfix}"
+"""Stands for the text of usp_Send with a comment more."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What somebody does by hand."""
+
+    way: str
+    """How it is mended: one of the seven above."""
+    sql: str
+    """The statement; {logerror} stands for the text of usp_LogError, as a literal holds it."""
+    finding: str
+    """How verify names it."""
+
+
+@dataclass
+class Site:
+    """An installation in this process."""
+
+    lab: Lab
+
+    def connect(self) -> Connection:
+        return Connection(self.lab.instance, "lab")
+
+    @property
+    def files(self) -> dict[str, str]:
+        return rendered(self.lab.config)
+
+    def run(self, sql: str) -> None:
+        """As a person would, who then leaves: a session in the way would be waited for."""
+        connection = self.connect()
+        connection.cursor().execute(sql)
+        connection.close()
+
+    def findings(self) -> list[str]:
+        """What verify says."""
+        return verify(self.lab.config, self.connect, self.files)
+
+    def survey(self, overwrite: bool = False, undo: bool = False) -> Survey:
+        with looking(self.connect, self.lab.config) as connection:
+            return survey(self.lab.config, connection, self.files, overwrite=overwrite, undo=undo)
+
+    def deploy(self, overwrite: bool = False, undo: bool = False) -> bool:
+        """As redial deploy does it, planned first; False where it is refused."""
+        seen = self.survey(overwrite, undo)
+        if not seen.plan.blocked and seen.plan.status:
+            allowed = Allowed(overwrite=overwrite, undo=undo)
+            install(self.lab.config, self.connect, self.files, seen, "deploy", allowed)
+        return not seen.plan.blocked
+
+
+def changed(lab: Lab, change: Change) -> tuple[Site, str]:
+    """After a change: the installation, and the line that names it."""
+    lab.instance.disconnect(lab.sa.session)
+    site = Site(lab)
+    site.run(_spelled(site.files, change.sql))
+    lines = [line for line in site.findings() if change.finding in line]
+    assert len(lines) == 1, site.findings()
+    return site, lines[0]
+
+
+def _spelled(files: dict[str, str], sql: str) -> str:
+    """A change that needs the text of a procedure of ours."""
+    if sql == HOTFIX:
+        own = _text(files, "usp_Send")
+        return own.replace("    SET NOCOUNT ON;", "    /* hotfix */\n    SET NOCOUNT ON;", 1)
+    return sql.replace("{logerror}", _text(files, "usp_LogError").replace("'", "''"))
+
+
+def _text(files: dict[str, str], procedure: str) -> str:
+    file = next(name for name in files if name.endswith(f"_{procedure}.procedure.sql"))
+    return next(one for one in batches(files[file]) if "CREATE OR ALTER" in one)

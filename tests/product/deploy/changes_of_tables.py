@@ -1,0 +1,269 @@
+"""What somebody does by hand to a table or a table type: how it is mended, the statement, the finding."""
+
+from __future__ import annotations
+
+from .by_hand import ALLOWED, FILES, NOBODY, PERSON, TAKEN, UNASKED, Change
+
+CHANGES: dict[str, Change] = {
+    "a table of somebody's": Change(
+        PERSON,
+        "CREATE TABLE audit.Mine (A int NOT NULL);",
+        "table Mine is there, and no file",
+    ),
+    "a table of ours is gone": Change(
+        FILES,
+        "DROP TABLE audit.ErrorLog;",
+        "table ErrorLog is missing",
+    ),
+    "lock escalation": Change(
+        UNASKED,
+        "ALTER TABLE audit.SentMessage SET (LOCK_ESCALATION = TABLE);",
+        "table SentMessage: lock escalation is table, not disable",
+    ),
+    "one more column": Change(
+        PERSON,
+        "ALTER TABLE audit.DeadLetter ADD Extra int NULL;",
+        "column Extra of DeadLetter is there, and no file",
+    ),
+    "a column is gone": Change(
+        UNASKED,
+        "ALTER TABLE audit.Landing DROP COLUMN SenderHost;",
+        "column SenderHost of Landing is missing",
+    ),
+    "a narrower column": Change(
+        ALLOWED,
+        "ALTER TABLE audit.Landing ALTER COLUMN ConversationKey nvarchar(100) NULL;",
+        "column ConversationKey of Landing: type is nvarchar(100), not nvarchar(200)",
+    ),
+    "a column that may be NULL": Change(
+        ALLOWED,
+        "ALTER TABLE audit.Landing ALTER COLUMN MessageType nvarchar(256) NULL;",
+        "column MessageType of Landing: nullable is on, not off",
+    ),
+    "a column of another collation": Change(
+        ALLOWED,
+        "ALTER TABLE audit.Landing ALTER COLUMN ConversationKey nvarchar(200) COLLATE "
+        "Latin1_General_BIN2 NULL;",
+        "column ConversationKey of Landing: collation is Latin1_General_BIN2",
+    ),
+    "a default is gone": Change(
+        UNASKED,
+        "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc;",
+        "column LandedUtc of Landing: default is nothing",
+    ),
+    "another default": Change(
+        UNASKED,
+        "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc; ALTER TABLE "
+        "audit.Landing ADD CONSTRAINT DF_Landing_LandedUtc DEFAULT (GETDATE()) FOR LandedUtc;",
+        "column LandedUtc of Landing: default is",
+    ),
+    "a default of another name": Change(
+        UNASKED,
+        "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc; ALTER TABLE "
+        "audit.Landing ADD CONSTRAINT DF_x DEFAULT (SYSUTCDATETIME()) FOR LandedUtc;",
+        "column LandedUtc of Landing: default's name is DF_x",
+    ),
+    "a check of somebody's": Change(
+        ALLOWED,
+        "ALTER TABLE audit.Landing ADD CONSTRAINT CK_x CHECK (MessageSequence >= 0);",
+        "check CK_x of Landing is there, and no file",
+    ),
+    "a foreign key from our table": Change(
+        ALLOWED,
+        "CREATE TABLE dbo.Theirs (Handle uniqueidentifier NOT NULL PRIMARY KEY); ALTER TABLE "
+        "audit.ConversationLog WITH NOCHECK ADD CONSTRAINT FK_x FOREIGN KEY (Handle) REFERENCES "
+        "dbo.Theirs (Handle);",
+        "foreign key FK_x of ConversationLog is there, and no file",
+    ),
+    "an index is gone": Change(
+        UNASKED,
+        "DROP INDEX UX_SessionConversations_Handle ON audit.SessionConversations;",
+        "index UX_SessionConversations_Handle of SessionConversations is missing",
+    ),
+    "an index of somebody's": Change(
+        ALLOWED,
+        "CREATE INDEX IX_x ON audit.Landing (LandedUtc);",
+        "index IX_x of Landing is there, and no file",
+    ),
+    "an index on other columns": Change(
+        ALLOWED,
+        "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE INDEX "
+        "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc DESC, JobId) INCLUDE (SentBy) WHERE "
+        "JobId IS NOT NULL;",
+        "index IX_SendLedger_SentUtc of SendLedger: columns is SentUtc descending, JobId, not "
+        "SentUtc",
+    ),
+    "an index that is unique": Change(
+        ALLOWED,
+        "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE UNIQUE INDEX "
+        "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc) WITH (IGNORE_DUP_KEY = ON);",
+        "index IX_SendLedger_SentUtc of SendLedger: unique is on, not off",
+    ),
+    "page locks": Change(
+        UNASKED,
+        "ALTER INDEX PK_SessionConversations ON audit.SessionConversations SET (ALLOW_PAGE_LOCKS "
+        "= ON);",
+        "index PK_SessionConversations of SessionConversations: page locks is on, not off",
+    ),
+    "an index is switched off": Change(
+        ALLOWED,
+        "ALTER INDEX UX_SessionConversations_Handle ON audit.SessionConversations DISABLE;",
+        "index UX_SessionConversations_Handle of SessionConversations: in use is off, not on",
+    ),
+    "an owner of its own for a table": Change(
+        UNASKED,
+        "ALTER AUTHORIZATION ON OBJECT::audit.Landing TO dbo;",
+        "table Landing: owner is dbo, not nothing",
+    ),
+    "statistics of somebody's": Change(
+        ALLOWED,
+        "CREATE STATISTICS theirs ON audit.Landing (LandedUtc);",
+        "statistics theirs of Landing is there, and no file",
+    ),
+    "a mark of another configuration": Change(
+        ALLOWED,
+        "EXECUTE sys.sp_updateextendedproperty N'Redial.made', N'other', N'SCHEMA', N'audit', "
+        "N'TABLE', N'Landing';",
+        "mark TABLE of Landing: configuration is other, not audit",
+    ),
+    "a table without its mark": Change(
+        PERSON,
+        "EXECUTE sys.sp_dropextendedproperty N'Redial.made', N'SCHEMA', N'audit', N'TABLE', "
+        "N'Landing';",
+        "mark TABLE of Landing is missing",
+    ),
+    "a column that verification itself reads is gone": Change(
+        UNASKED,
+        "ALTER TABLE audit.Gate DROP COLUMN Reason;",
+        "column Reason of Gate is missing",
+    ),
+    "a column that is renamed": Change(
+        ALLOWED,
+        "EXECUTE sp_rename N'audit.Landing.SenderHost', N'Host', N'COLUMN';",
+        "column SenderHost of Landing is missing, and Host there is like it",
+    ),
+    "an index that is renamed": Change(
+        UNASKED,
+        "EXECUTE sp_rename N'audit.SendLedger.IX_SendLedger_SentUtc', N'IX_y', N'INDEX';",
+        "index IX_SendLedger_SentUtc of SendLedger is missing, and IX_y there is like it",
+    ),
+    "a column that takes no NULL": Change(
+        ALLOWED,
+        "ALTER TABLE audit.Landing ALTER COLUMN SenderHost nvarchar(128) NOT NULL;",
+        "column SenderHost of Landing: nullable is off, not on",
+    ),
+    "a default where there is none": Change(
+        UNASKED,
+        "ALTER TABLE audit.Landing ADD CONSTRAINT DF_x DEFAULT (N'x') FOR SenderHost;",
+        "column SenderHost of Landing: default's name is DF_x, not nothing",
+    ),
+    "a computed column": Change(
+        NOBODY,
+        "ALTER TABLE audit.Landing DROP COLUMN SenderHost; ALTER TABLE audit.Landing ADD "
+        "SenderHost AS CONVERT(nvarchar(128), SenderApp);",
+        "column SenderHost of Landing: computed is ",
+    ),
+    "an index with more columns": Change(
+        ALLOWED,
+        "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE INDEX "
+        "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc) INCLUDE (SentBy);",
+        "index IX_SendLedger_SentUtc of SendLedger: included is SentBy, not nothing",
+    ),
+    "an index of some rows": Change(
+        ALLOWED,
+        "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE INDEX "
+        "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc) WHERE SentBy IS NOT NULL;",
+        "index IX_SendLedger_SentUtc of SendLedger: filter is ",
+    ),
+    "a unique index": Change(
+        ALLOWED,
+        "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE UNIQUE INDEX "
+        "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc);",
+        "index IX_SendLedger_SentUtc of SendLedger: unique is on, not off",
+    ),
+    "a key whose rows are in another order": Change(
+        ALLOWED,
+        "ALTER TABLE audit.SendLedger DROP CONSTRAINT PK_SendLedger; DROP INDEX "
+        "IX_SendLedger_SentUtc ON audit.SendLedger; CREATE CLUSTERED INDEX IX_SendLedger_SentUtc "
+        "ON audit.SendLedger (SentUtc); ALTER TABLE audit.SendLedger ADD CONSTRAINT "
+        "PK_SendLedger PRIMARY KEY NONCLUSTERED (JobId, BatchId, PartitionId, Chunk);",
+        "index PK_SendLedger of SendLedger: clustered is off, not on",
+    ),
+    "a key that is none": Change(
+        ALLOWED,
+        "ALTER TABLE audit.ErrorLog DROP CONSTRAINT PK_ErrorLog; ALTER TABLE audit.ErrorLog ADD "
+        "CONSTRAINT PK_ErrorLog UNIQUE CLUSTERED (ErrorLogId);",
+        "index PK_ErrorLog of ErrorLog: role is unique constraint, not primary key",
+    ),
+    "a key is gone": Change(
+        UNASKED,
+        "ALTER TABLE audit.Landing DROP CONSTRAINT PK_Landing;",
+        "index PK_Landing of Landing is missing",
+    ),
+    "an index with room": Change(
+        ALLOWED,
+        "ALTER INDEX IX_SendLedger_SentUtc ON audit.SendLedger REBUILD WITH (FILLFACTOR = 50);",
+        "index IX_SendLedger_SentUtc of SendLedger: fill factor is 50, not 0",
+    ),
+    "an index with room above": Change(
+        ALLOWED,
+        "ALTER INDEX IX_SendLedger_SentUtc ON audit.SendLedger REBUILD WITH (PAD_INDEX = ON);",
+        "index IX_SendLedger_SentUtc of SendLedger: padded is on, not off",
+    ),
+    "a compressed index": Change(
+        ALLOWED,
+        "ALTER INDEX IX_SendLedger_SentUtc ON audit.SendLedger REBUILD WITH (DATA_COMPRESSION = "
+        "PAGE);",
+        "index IX_SendLedger_SentUtc of SendLedger: compression is page, not none",
+    ),
+    "writers who do not take turns": Change(
+        UNASKED,
+        "ALTER INDEX PK_Landing ON audit.Landing SET (OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF);",
+        "index PK_Landing of Landing: sequential is off, not on",
+    ),
+    "an index that swallows what is there already": Change(
+        UNASKED,
+        "DROP INDEX UX_SessionConversations_Handle ON audit.SessionConversations; CREATE UNIQUE "
+        "INDEX UX_SessionConversations_Handle ON audit.SessionConversations (Handle) WITH "
+        "(ALLOW_PAGE_LOCKS = OFF, IGNORE_DUP_KEY = ON);",
+        "index UX_SessionConversations_Handle of SessionConversations: ignores duplicates is on, "
+        "not off",
+    ),
+    "a table type is gone": Change(
+        FILES,
+        "DROP PROCEDURE audit.usp_SendBatch, audit.usp_SendMessages, audit.usp_CheckMessages; "
+        "DROP TYPE audit.MessageBatch;",
+        "type MessageBatch is missing",
+    ),
+    "a type of somebody's": Change(
+        ALLOWED,
+        "CREATE TYPE audit.Mine FROM int;",
+        "alias type Mine is there, and no file",
+    ),
+    "a table type of somebody's": Change(
+        ALLOWED,
+        "CREATE TYPE audit.Mine AS TABLE (A int);",
+        "type Mine is there, and no file",
+    ),
+    "a view in a table's place": Change(
+        TAKEN,
+        "DROP TABLE audit.ErrorLog; EXECUTE (N'CREATE VIEW audit.ErrorLog AS SELECT 1 AS a;');",
+        "table ErrorLog is missing",
+    ),
+    "a synonym in a table's place": Change(
+        TAKEN,
+        "DROP TABLE audit.ErrorLog; CREATE SYNONYM audit.ErrorLog FOR dbo.x;",
+        "table ErrorLog is missing",
+    ),
+    "a table that is renamed, with its key": Change(
+        PERSON,
+        "EXECUTE sp_rename N'audit.DeadLetter', N'DeadLetter_old'; EXECUTE sp_rename "
+        "N'audit.PK_DeadLetter', N'PK_old';",
+        "table DeadLetter_old was made by Redial",
+    ),
+    "a table that is renamed": Change(
+        PERSON,
+        "EXECUTE sp_rename N'audit.DeadLetter', N'DeadLetter_old';",
+        "table DeadLetter_old was made by Redial",
+    ),
+}
