@@ -29,7 +29,7 @@ GROUPS = {
 OF_MAKERS = GROUPS["Make Redial itself"]
 FOR_MAKERS = "For makers: "
 """Before the help of theirs, as ``invoke --list`` knows no groups."""
-_WIDTH, _INDENT = 100, 14
+_LINE_LENGTH, _INDENT = 100, 14
 _FOOT = """\
 redial COMMAND --help      says what its options are
 redial --version           says which Redial this is
@@ -44,7 +44,7 @@ def listed(commands: Collection) -> str:
         lines.append(f"{title}:")
         for name in names:
             text = summary(commands, name)
-            first, *more = textwrap.wrap(text, _WIDTH - _INDENT)
+            first, *more = textwrap.wrap(text, _LINE_LENGTH - _INDENT)
             lines.append(f"  {name:<{_INDENT - 2}}{first}")
             lines += [" " * _INDENT + line for line in more]
         lines.append("")

@@ -73,7 +73,7 @@ def test_a_grant_that_is_accepted_is_said_with_its_reason_and_does_not_keep_ci_r
 
 def test_the_line_of_verify_can_be_copied_whole(granted, project, capsys):
     assert status_of(verify, server=granted.server) == 1
-    [line] = [one for one in capsys.readouterr().out.splitlines() if one.startswith(GRANT)]
+    [line] = [one for one in capsys.readouterr().out.splitlines() if f": {GRANT}" in one]
     written(project, ENTRY | {"finding": line})
     assert status_of(verify, server=granted.server) == 0
     assert "sql/accepted.toml:3, without an end: reports" in capsys.readouterr().out
@@ -199,7 +199,7 @@ def test_a_day_that_is_past_makes_it_a_finding_again(granted, project, day, caps
     capsys.readouterr()
     assert status_of(verify, server=granted.server) == 1
     said = capsys.readouterr().out
-    assert f"{GRANT}. Next: REVOKE SELECT" in said
+    assert f"{GRANT}. Who may: db_owner. Next: REVOKE SELECT" in said
     assert (
         f"sql/accepted.toml:3: stale: it was accepted until 2026-11-28, and today is 2026-11-29: {GRANT}"
         in said
@@ -240,7 +240,7 @@ def test_an_entry_of_another_configuration_or_database_accepts_nothing(granted, 
     for other in ({"config": "etl"}, {"database": "warehouse"}):
         written(project, ENTRY | other)
         assert status_of(verify, server=granted.server) == 1
-        assert "sql/accepted.toml" not in capsys.readouterr().out
+        assert "sql/accepted.toml:" not in capsys.readouterr().out
     written(project, ENTRY | {"config": "audit", "database": "SITE"})
     assert status_of(verify, server=granted.server) == 0
 
@@ -250,7 +250,7 @@ def test_what_is_missing_or_of_ours_cannot_be_accepted(granted, project, capsys)
     written(project, ENTRY | {"finding": "module vw_Errors is missing"})
     assert status_of(verify, server=granted.server) == 1
     said = capsys.readouterr().out
-    assert "module vw_Errors is missing. Next: redial deploy" in said
+    assert "module vw_Errors is missing. Who may: db_owner. Next: redial deploy" in said
     assert "sql/accepted.toml:3: this cannot be accepted" in said
     assert status_of(plan, server=granted.server) == CHANGES
 

@@ -134,8 +134,8 @@ def test_in_schema_dbo_the_servers_own_queues_and_services_are_none_of_ours(site
     assert verified(config, connect) == []
     run(site.empty, "CREATE QUEUE dbo.Theirs; CREATE SERVICE [//theirs] ON QUEUE dbo.Theirs;")
     assert [line.partition(" is there")[0] for line in verified(config, connect)] == [
-        "queue Theirs",
-        "service //theirs",
+        "in bare: queue Theirs",
+        "in bare: service //theirs",
     ]
 
 
