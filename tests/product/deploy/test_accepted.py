@@ -140,6 +140,35 @@ def test_a_deployment_leaves_what_is_accepted_and_plan_says_so(granted, project,
     ) == [(False,)]
 
 
+def test_a_deployment_that_takes_back_what_somebody_has_added_leaves_what_is_accepted(
+    granted, project, capsys
+):
+    """--undo is for what nobody has given a reason for."""
+    run(granted.server, "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    options = {"server": granted.server, "accept": True, "reason": "ticket 12"}
+    assert status_of(baseline, **options) == 0
+    run(granted.server, "GRANT SELECT ON audit.Landing TO public;")
+    said = {"server": granted.server, "undo": True}
+    capsys.readouterr()
+    assert status_of(plan, **said) == CHANGES
+    out = capsys.readouterr().out
+    assert (
+        "REVOKE SELECT ON OBJECT::[audit].[Landing] FROM [public]" in out
+        and "FROM [joe]" not in out
+    )
+    assert status_of(deploy, **said) == 0
+    assert run(
+        granted.server,
+        "SELECT USER_NAME(p.grantee_principal_id) FROM sys.database_permissions AS p "
+        "WHERE p.major_id = OBJECT_ID(N'audit.Landing') AND USER_NAME(p.grantee_principal_id) "
+        "IN (N'joe', N'public');",
+    ) == [("joe",)]
+    assert run(
+        granted.server,
+        "SELECT is_activation_enabled FROM sys.service_queues WHERE name = N'TargetQueue';",
+    ) == [(False,)]
+
+
 def test_a_row_of_history_is_repaired_though_something_is_accepted(granted, project, capsys):
     written(project, ENTRY)
     run(granted.server, "DELETE FROM audit.DeploymentHistory;")
