@@ -31,6 +31,14 @@ INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = ce.service_co
 WHERE q.schema_id = SCHEMA_ID(@schema) AND ce.state <> 'CD'
 GROUP BY sc.name;
 
+/* services */
+SELECT s.name, COUNT_BIG(*) AS counted
+FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+INNER JOIN sys.service_queues AS q ON q.object_id = s.service_queue_id
+WHERE q.schema_id = SCHEMA_ID(@schema) AND ce.state <> 'CD'
+GROUP BY s.name;
+
 /* pending */
 SELECT CASE tq.transmission_status WHEN N'' THEN N'on the way' ELSE tq.transmission_status END AS name, COUNT_BIG(*) AS counted
 FROM sys.transmission_queue AS tq WITH (NOLOCK)

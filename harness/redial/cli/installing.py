@@ -131,7 +131,7 @@ def install(
         wait_seconds=allowed.wait_seconds,
         story=story(what, seen.plan, files, source),
         words=seen.words,
-        skip=unchanged(config, seen.looks, files),
+        skip=unchanged(config, seen.looks, files, seen.plan),
         opening=opening,
         then=then,
         heard=heard,
@@ -190,7 +190,7 @@ def told(looks: Iterable[Look]) -> int:
 
 def script(config: Config, seen: Survey, files: Mapping[str, str], allowed: Allowed) -> str:
     """The T-SQL that a deployment would send, in order; the files' own order where nothing is left out."""
-    skip = set(unchanged(config, seen.looks, files))
+    skip = set(unchanged(config, seen.looks, files, seen.plan))
     parts = [f"{text}\nGO\n" for text in telling(seen.words)]
     parts += [
         f"/* repair in {where} */\n{sql}\nGO\n" for where, sql in undoing(seen.looks, allowed.ways)

@@ -17,6 +17,7 @@ from redial.deploy.verify import Look
 LEFT = ("leave", "by hand")
 """What a deployment does not do."""
 NEW, OTHER_FILES, DRIFT, HAND = "not installed", "other files", "drift", "changed by hand"
+EARLIER = "an earlier choice"
 """Why something is done."""
 _ON_A_TABLE = "Sch-M on the table: waits for everybody who reads or writes it"
 _OF_A_TABLE = ("index", "column", "check", "foreign key", "statistics")
@@ -41,7 +42,8 @@ class Action:
     """With its kind."""
     database: str
     why: str
-    """not installed, other files, drift: changed since the last deployment, or changed by hand."""
+    """not installed, other files, drift: changed since the last deployment, changed by hand, or made by an
+    earlier choice."""
     what: str
     """The difference in a sentence."""
     locks: str

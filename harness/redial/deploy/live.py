@@ -45,6 +45,8 @@ class Live:
     """Open conversation endpoints by state."""
     contracts: dict[str, int]
     """Those that are not CLOSED by contract."""
+    services: dict[str, int]
+    """The same by service."""
     pending: dict[str, int]
     """Messages that were sent and have not arrived, by transmission status."""
     depth: dict[str, int]
@@ -66,7 +68,7 @@ class Live:
         return named([one for one in found.values() if not one.reader])
 
 
-NOBODY = Live("", "", "", {}, {}, {}, {}, {}, True)
+NOBODY = Live("", "", "", {}, {}, {}, {}, {}, {}, True)
 """Of a database that cannot be looked at."""
 
 
@@ -86,6 +88,7 @@ def live(connection: Any, schema: str) -> Live:
         product=server["product"],
         dialogs=_counts(answers["dialogs"]),
         contracts=_counts(answers["contracts"]),
+        services=_counts(answers["services"]),
         pending=_counts(answers["pending"]),
         depth=_counts(answers["depth"]),
         rows=_counts(answers["rows"]),

@@ -16,6 +16,7 @@ from redial.config.choices import EnableBroker
 from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
 from redial.deploy.actions import LEFT, Action, actions
 from redial.deploy.apply import check, looking, naming, use
+from redial.deploy.earlier import earlier
 from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import Catalog, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, RENAMED, TAKEN
@@ -191,6 +192,8 @@ def survey(
     blocked += [] if overwrite else by_hand.refusals()
     blocked += [line for one, now in there for line in _other_rows(one, now, losses)]
     done = [action for one, now in there for action in actions(one, now, by_hand, overwrite, undo)]
+    listed = config.contract.previous
+    done += [action for one, now in there for action in earlier(one, now, listed, losses)]
     words = words_of(replaced, looks)
     if blocked or any(one.do not in LEFT for one in done):
         asked = _refused(connection, config, looks, rendered, words)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from redial.config import Config
 from redial.config.choices import Signing
+from redial.deploy.actions import EARLIER, LEFT
 from redial.deploy.apply import ASKS, installation
 from redial.deploy.fingerprint import Difference
 from redial.deploy.fingerprint.compare import EXCESS, MISSING
@@ -13,6 +14,7 @@ from redial.deploy.fingerprint.repair import by_files
 from redial.deploy.fingerprint.statements import made_by_files
 from redial.deploy.handwork import LAST, is_text
 from redial.deploy.history import content_of
+from redial.deploy.plan import Plan
 from redial.deploy.verify import Look, files_of_side, home_of
 from redial.render import sides
 from redial.render.modules import MODULES, object_of
@@ -23,13 +25,14 @@ _TABLES = frozenset({"table", "column", "type"})
 """Kinds that modules are compiled against: what a view says of its columns is worked out when it is made."""
 
 
-def unchanged(config: Config, looks: list[Look], files: Mapping[str, str]) -> list[str]:
+def unchanged(config: Config, looks: list[Look], files: Mapping[str, str], plan: Plan) -> list[str]:
     """Names of those files. None of a database in which a table or type is another than it was.
 
-    Where the files are those of the last deployment, and nothing but modules and rights on them is to
-    be mended, all others are left out too.
+    plan: whether something of an earlier choice is to be dropped. Where the files are those of the last
+    deployment, and nothing but modules and rights on them is to be mended, all others are left out too.
     """
-    few = _few(config, looks, files)
+    cleans = any(one.why == EARLIER and one.do not in LEFT for one in plan.actions)
+    few = None if cleans else _few(config, looks, files)
     if few is not None:
         return [name for name in installation(files) if name not in few]
     return [

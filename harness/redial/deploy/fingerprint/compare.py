@@ -142,6 +142,8 @@ def _renamed(differences: list[Difference], extra: set[Thing], found: Catalog) -
     return pairs
 
 
+OURS = "ours"
+"""Of a priority in excess: a deployment has written down that it made it."""
 ALIKE = "like it"
 """Of what is missing: the name of what is there and is the same, so it was renamed."""
 TAKEN = "taken by"
@@ -176,6 +178,11 @@ def _of(thing: Thing, wanted: Properties, catalog: Catalog) -> list[Difference]:
 
 def _alterable(thing: Thing, found: Catalog) -> Properties:
     """What is found of a thing that can be altered: a table type cannot."""
+    if (
+        thing.kind == "broker priority"
+        and Thing("owned object", thing.name, "BROKER PRIORITY") in found
+    ):
+        return found[thing] | {OURS: "by OwnedObject"}
     of_a_type = thing.kind in _PARTS and Thing("type", thing.of) in found
     return {} if of_a_type else found.get(thing, {})
 

@@ -8,12 +8,15 @@ A text in the place of ours goes with --overwrite.
 
 from __future__ import annotations
 
+import re
+
 from redial.config.objects import object_names
 from redial.deploy.fingerprint.compare import (
     ALIKE,
     CHANGED,
     EXCESS,
     MISSING,
+    OURS,
     RENAMED,
     SINCE,
     TAKEN,
@@ -315,11 +318,22 @@ def by_files(difference: Difference) -> bool:
         return what == "content"  # 90_deployment writes a row for other files only
     if thing.kind in BY_FILES[difference.how] or _of_another_choice(difference):
         return True
-    if _of_landing_choice(difference):
+    if _of_landing_choice(difference) or _of_monitoring_choice(difference):
         return True
     if thing.kind == "queue" and what == "activation":
         return difference.found != OFF  # one that somebody has switched off stays off (87_queues)
     return difference.how == CHANGED and (thing.kind, what) in PROPERTIES_BY_FILES
+
+
+def _of_monitoring_choice(difference: Difference) -> bool:
+    """Whether it tells our own service, or is a priority written down as ours: other choices drop it."""
+    if difference.how != EXCESS:
+        return False
+    if difference.thing.kind == "broker priority":
+        return OURS in difference.has
+    service = re.fullmatch("redial/(.*)/trouble", difference.has.get("service", ""))
+    ours = service is not None and difference.thing.name == f"redial_{service[1]}_trouble"
+    return ours and difference.thing.kind == "event notification"
 
 
 def _of_landing_choice(difference: Difference) -> bool:

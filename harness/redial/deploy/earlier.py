@@ -1,0 +1,108 @@
+"""What earlier choices or versions made: which of it the files' cleanup drops, and what stays for now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+
+from redial.deploy.actions import EARLIER, Action
+from redial.deploy.fingerprint import Thing
+from redial.deploy.fingerprint.compare import is_renamed
+from redial.deploy.history import ATTEMPTS, TEXTS
+from redial.deploy.live import Live
+from redial.deploy.verify import Look
+
+KINDS = {
+    "TABLE": "table",
+    "TYPE": "type",
+    "QUEUE": "queue",
+    "SERVICE": "service",
+    "CONTRACT": "contract",
+    "MESSAGE TYPE": "message type",
+}
+"""What 88_cleanup drops, by what marks call it."""
+
+
+def earlier(
+    one: Look, at_work: Live, listed: Container[str], allowed: Container[str]
+) -> list[Action]:
+    """Rows of a plan for what no file makes any more; a table with rows is among what can be lost.
+
+    listed: contracts that are served on (contract.previous). allowed: tables that may be dropped with
+    their rows.
+    """
+    if not one.installed:
+        return []
+    old = sorted(each for each in _old(one) if each.kind != "contract" or each.name not in listed)
+    stays = {thing: why for thing in old if (why := _held(thing, at_work))}
+    for thing in old:
+        users = _users(thing, one)
+        if thing.kind == "message type" and any(u not in old or u in stays for u in users):
+            stays[thing] = "a contract that stays has it"
+        if thing.kind == "queue" and any(u not in old or u in stays for u in users):
+            stays[thing] = "a service that stays is on it"
+    rows = [
+        Action(
+            "leave" if thing in stays else "drop",
+            thing.kind,
+            str(thing),
+            one.database,
+            EARLIER,
+            f"{thing} is of an earlier choice or version"
+            + (f", and {stays[thing]}: each deployment asks again" if thing in stays else ""),
+            "",
+            "",
+        )
+        for thing in old
+        if thing.kind != "table" or (thing not in stays and thing.name not in allowed)
+    ]
+    return rows
+
+
+def _old(one: Look) -> set[Thing]:
+    """What is ours, by its mark, and nothing that the files make."""
+    ours = {
+        Thing(KINDS[mark.name], mark.of)
+        for mark in one.found
+        if mark.kind == "mark" and mark.name in KINDS
+    }
+    ours |= {thing for thing in one.found if _tells_of_trouble(thing)}
+    return {each for each in ours if each not in one.wanted and not is_renamed(each, one.found)}
+
+
+def _tells_of_trouble(thing: Thing) -> bool:
+    """Whether it is the service of notify_queue_off, whose dialogs go with its notifications."""
+    return thing.kind == "service" and re.fullmatch("redial/.*/trouble", thing.name) is not None
+
+
+def _held(thing: Thing, at_work: Live) -> str:
+    """What keeps it; empty: nothing."""
+    if thing.kind == "table" and thing.name in (ATTEMPTS, TEXTS):
+        return "a deployment writes into it"
+    if thing.kind == "table" and (rows := at_work.rows.get(thing.name, 0)):
+        return f"has {rows} rows"
+    if thing.kind == "queue" and (messages := at_work.depth.get(thing.name, 0)):
+        return f"{messages} messages are in it"
+    if thing.kind == "contract" and (dialogs := at_work.contracts.get(thing.name, 0)):
+        return f"{dialogs} dialogs are on it"
+    if _tells_of_trouble(thing):
+        return ""
+    if thing.kind == "service" and (dialogs := at_work.services.get(thing.name, 0)):
+        return f"{dialogs} dialogs are open on it"
+    return ""
+
+
+def _users(thing: Thing, one: Look) -> list[Thing]:
+    """Of a message type its contracts, of a queue the services that stay on it."""
+    if thing.kind == "message type":
+        return [
+            Thing("contract", each.of)
+            for each in one.found
+            if each.kind == thing.kind and each.name == thing.name and each.of
+        ]
+    return [
+        each
+        for each, own in one.found.items()
+        if thing.kind == "queue" and each.kind == "service" and own["queue"] == thing.name
+        if one.wanted.get(each, own).get("queue") == thing.name
+    ]
