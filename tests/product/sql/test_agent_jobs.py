@@ -154,7 +154,9 @@ def test_a_job_that_somebody_has_deleted_is_named_by_verify(agent):
 
     assert found() == []
     agent.sa.execute("DELETE FROM msdb.dbo.jobs WHERE name = N'Redial audit: retire, lab';")
-    assert found() == ["agent job retire is missing. Next: redial deploy makes it so again."]
+    assert found() == [
+        "in lab: agent job retire is missing. Who may: db_owner. Next: redial deploy makes it so again."
+    ]
     run(agent, rendered(CONFIG)[SCRIPT])
     assert found() == []
 

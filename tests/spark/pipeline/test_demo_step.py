@@ -43,7 +43,7 @@ def test_without_java_the_next_command_installs_it(monkeypatch, tmp_path):
 def test_without_pyspark_the_next_command_installs_it(monkeypatch, tmp_path):
     monkeypatch.setattr(session.shutil, "which", lambda name: "/usr/bin/java")
     monkeypatch.setattr(session, "find_spec", lambda name: None)
-    with pytest.raises(PipelineError, match="Next: tools/setup --spark"):
+    with pytest.raises(PipelineError, match=r"Next: pip install .*\[spark\].*tools/setup --spark"):
         take(None, None, tmp_path, tmp_path, {})
 
 
