@@ -168,9 +168,9 @@ def _unmoved(made: Plan, file: str) -> None:
     except (OSError, ValueError) as error:
         raise UserError(f"--plan {file}", str(error), "redial plan --out writes one") from error
     for what, was, now in zip(
-        ("configuration", "set of files", "installation", "broker"),
+        ("configuration", "set of files", "installation", "broker", _TOLD),
         planned,
-        (made.config, made.files, made.fingerprint, made.broker),
+        (made.config, made.files, made.fingerprint, made.broker, str(made.told)),
         strict=True,
     ):
         if was != now:
@@ -179,6 +179,9 @@ def _unmoved(made: Plan, file: str) -> None:
                 f"the {what} is not what it was planned for; nothing was done",
                 "redial plan again, and look at it",
             )
+
+
+_TOLD = "set of options (--overwrite, --undo, --allow-loss, sql/accepted.toml)"
 
 
 @command

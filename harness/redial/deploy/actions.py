@@ -75,9 +75,16 @@ def repairs(one: Look, ways: Container[str]) -> list[str]:
     ways: whose statements it runs (``ways_of``).
     """
     todo = [each for each in one.differences if way(each, one.schema) in ways]
-    todo.sort(key=lambda each: (each.what, each.wanted) == ("clustered", ON))  # one at a time
+    todo.sort(key=_turn)
     found = [statement(each, one.schema) for each in todo]
     return [sql for sql in dict.fromkeys(found) if sql is not None]
+
+
+def _turn(difference: Difference) -> int:
+    """What others hang on goes first, and one clustered index before the next is made."""
+    if difference.how == EXCESS and difference.thing.kind in _OF_A_TABLE:
+        return 0
+    return 2 if difference.wants.get("clustered") == ON else 1
 
 
 def _action(
@@ -85,8 +92,9 @@ def _action(
 ) -> Action:
     """changed: by hand, since the last deployment. runs: ways that a deployment goes."""
     thing, how = difference.thing, difference.how
-    sql = statement(difference, one.schema) or ""
-    do = _does(difference, way(difference, one.schema), runs)
+    how_mended = way(difference, one.schema)
+    sql = "" if how_mended == FILES else statement(difference, one.schema) or ""
+    do = _does(difference, how_mended, runs)
     said = advised(difference, one.schema) if do in LEFT else str(difference)
     new = how == MISSING and thing.kind not in (*_OF_A_TABLE, "contract")
     locks = "" if new else _LOCKS.get(thing.kind, "")

@@ -67,7 +67,8 @@ def _old(one: Look) -> set[Thing]:
         if mark.kind == "mark" and mark.name in KINDS
     }
     ours |= {thing for thing in one.found if _tells_of_trouble(thing)}
-    return {each for each in ours if each not in one.wanted and not is_renamed(each, one.found)}
+    said = {each.thing for each in one.differences}
+    return {each for each in ours - said - one.wanted.keys() if not is_renamed(each, one.found)}
 
 
 def _tells_of_trouble(thing: Thing) -> bool:
@@ -104,5 +105,5 @@ def _users(thing: Thing, one: Look) -> list[Thing]:
         each
         for each, own in one.found.items()
         if thing.kind == "queue" and each.kind == "service" and own["queue"] == thing.name
-        if one.wanted.get(each, own).get("queue") == thing.name
+        if one.wanted.get(each, own).get("queue") == thing.name and not _tells_of_trouble(each)
     ]

@@ -36,10 +36,11 @@ def undo(
     grants away, which the files then give again.
 
     seen: what the plan was made of; what has come since is nobody's order, and the last look names it.
-    ways: of mending that are gone. say: told each statement before it runs. Raises DeployError.
+    ways: of mending that are gone. say: told each statement before it runs, and why one did not: rows with
+    equal keys must not keep a missing procedure away. Verification names what is left.
     """
     looks = list(seen)
-    _run_all(connection, config, home_of(looks).database, undoing(looks, ways), say)
+    _run_all(connection, config, home_of(looks).database, undoing(looks, ways), say, stop=False)
 
 
 def finish(
@@ -64,12 +65,26 @@ def finish(
 
 
 def _run_all(
-    connection: Any, config: Config, home: str, todo: list[tuple[str, str]], say: Say
+    connection: Any,
+    config: Config,
+    home: str,
+    todo: list[tuple[str, str]],
+    say: Say,
+    *,
+    stop: bool = True,
 ) -> None:
-    """Statements, each in its database; back at home behind them. Raises DeployError."""
+    """Statements, each in its database; back at home behind them.
+
+    stop: at the first that fails, and raise DeployError.
+    """
     for database, sql in todo:
         say(f"repairing in {database}: {_shown(sql)}")
-        _run(connection, database if config.target.database else None, sql)
+        try:
+            _run(connection, database if config.target.database else None, sql)
+        except DeployError as error:
+            if stop or error.number is None:
+                raise
+            say(f"not repaired, and the deployment goes on: Msg {error.number}: {error.text}")
     if todo and config.target.database:
         use(connection, home)
 

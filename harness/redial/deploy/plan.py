@@ -38,7 +38,7 @@ WAIT_SECONDS = 60
 """How long a drain waits unless told otherwise (29_change, uninstall)."""
 NOTHING, ERROR, CHANGES, BLOCKED = 0, 1, 2, 3
 """Exit statuses: nothing to do; (an error); a deployment changes something; it would be refused."""
-VERSION = 4
+VERSION = 5
 """Of the form of a plan's file."""
 NO_LOSS: Mapping[str, int] = MappingProxyType({})
 """No table may be dropped."""
@@ -104,6 +104,8 @@ class Plan:
     """What else is wrong, each with its next step: broker off, a right or a signature missing."""
     notes: list[str]
     """What was seen and not judged."""
+    told: list[str]
+    """What it was allowed to replace, undo and lose, and which differences stay."""
     version: int = VERSION
 
     @property
@@ -119,14 +121,17 @@ class Plan:
         return json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
 
 
-def mark_of(text: str) -> tuple[str, str, str, str]:
-    """Configuration, files, fingerprint and broker of a plan's file. Raises ValueError for another text."""
+def mark_of(text: str) -> tuple[str, ...]:
+    """Configuration, files, fingerprint, broker of a plan's file, and what it was told.
+
+    Raises ValueError for another text.
+    """
     try:
         said = json.loads(text)
         if said["version"] != VERSION:
             raise ValueError(f"a plan of form {said['version']}, and this Redial knows {VERSION}")
-        mark = (said["config"], said["files"], said["fingerprint"], said["broker"])
-        return tuple(map(str, mark))  # type: ignore[return-value]  # four of them
+        mark = (said["config"], said["files"], said["fingerprint"], said["broker"], said["told"])
+        return tuple(map(str, mark))
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError("not a plan that redial plan --out has written") from error
 
@@ -229,8 +234,18 @@ def survey(
         files=digest(rendered),
         others=[line for one in looks if not one.unseen and one.installed for line in one.others],
         notes=[line for one in looks for line in one.notes()],
+        told=_told(looks, overwrite, undo, losses),
     )
     return Survey(made, looks, words)
+
+
+def _told(
+    looks: Iterable[Look], overwrite: bool, undo: bool, losses: Mapping[str, int]
+) -> list[str]:
+    """The words a plan was made with; a deployment with others is another one."""
+    words = [*["overwrite"] * overwrite, *["undo"] * undo]
+    words += [f"{table}={rows}" for table, rows in sorted(losses.items())]
+    return words + [f"stays: {each}" for one in looks for each in one.accepted]
 
 
 def digest(files: Mapping[str, str]) -> str:

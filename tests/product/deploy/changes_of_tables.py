@@ -236,12 +236,12 @@ CHANGES: dict[str, Change] = {
         "type MessageBatch is missing",
     ),
     "a type of somebody's": Change(
-        ALLOWED,
+        PERSON,
         "CREATE TYPE audit.Mine FROM int;",
         "alias type Mine is there, and no file",
     ),
     "a table type of somebody's": Change(
-        ALLOWED,
+        PERSON,
         "CREATE TYPE audit.Mine AS TABLE (A int);",
         "type Mine is there, and no file",
     ),
@@ -265,5 +265,16 @@ CHANGES: dict[str, Change] = {
         PERSON,
         "EXECUTE sp_rename N'audit.DeadLetter', N'DeadLetter_old';",
         "table DeadLetter_old was made by Redial",
+    ),
+    "a column whose rows would get today's date": Change(
+        ALLOWED,
+        "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc; "
+        "ALTER TABLE audit.Landing DROP COLUMN LandedUtc;",
+        "column LandedUtc of Landing is missing",
+    ),
+    "a right to be passed on, of somebody's": Change(
+        ALLOWED,
+        "CREATE USER joe WITHOUT LOGIN; GRANT SELECT ON audit.Landing TO joe WITH GRANT OPTION;",
+        "permission SELECT to joe on OBJECT Landing is there",
     ),
 }

@@ -88,7 +88,7 @@ CHANGES: dict[str, Change] = {
         "module Outbox_Insert of Outbox: fires is off, not on",
     ),
     "a procedure nobody knows": Change(
-        ALLOWED,
+        PERSON,
         "CREATE PROCEDURE audit.usp_Mine AS RETURN 0;",
         "module usp_Mine is there, and no file",
     ),
@@ -278,12 +278,12 @@ CHANGES: dict[str, Change] = {
         "broker priority theirs is there, and no file",
     ),
     "a synonym in our schema": Change(
-        ALLOWED,
+        PERSON,
         "CREATE SYNONYM audit.Elsewhere FOR dbo.Anything;",
         "object Elsewhere (SN) is there, and no file",
     ),
     "a sequence in our schema": Change(
-        ALLOWED,
+        PERSON,
         "CREATE SEQUENCE audit.Numbers AS int START WITH 1;",
         "object Numbers (SO) is there, and no file",
     ),
@@ -409,7 +409,7 @@ CHANGES: dict[str, Change] = {
         "database itself: open to is restricted user, not multi user",
     ),
     "a sender's procedure that somebody renamed": Change(
-        ALLOWED,
+        PERSON,
         "EXECUTE sp_rename N'audit.usp_LogError', N'usp_LogError_old';",
         "module usp_LogError_old is there, and no file",
     ),
@@ -431,7 +431,7 @@ CHANGES: dict[str, Change] = {
         "module or queue of others dbo.p that runs as audit_module is there, and no file",
     ),
     "an XML schema in our schema": Change(
-        ALLOWED,
+        PERSON,
         "CREATE XML SCHEMA COLLECTION audit.xs AS N'<xs:schema "
         'xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="a"/></xs:schema>\';',
         "XML schema collection xs is there, and no file",

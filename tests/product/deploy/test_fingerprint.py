@@ -20,10 +20,11 @@ from redial.deploy.fingerprint.queries import QUESTIONS
 from redial.deploy.verify import Look, findings
 from redial_broker.exec import documented
 from redial_broker.exec.objects import SYSTEM_VIEWS
-from tests.product.sql.lab import configured
+from tests.product.sql.lab import Lab, configured
 from tests.sampling import full
 
 from .answers import NAMES, Answers
+from .by_hand import Site
 
 EVERYTHING = configured(
     priority={"level": 7},
@@ -453,3 +454,20 @@ def test_every_column_that_is_not_asked_has_its_reason():
     }
     known = {view: set(names.split()) for view, (names, _) in UNASKED.items()}
     assert {view: columns for view, columns in left.items() if columns} == known
+
+
+def test_what_has_the_name_of_something_of_ours_hides_nothing():
+    """A table named as the schema, an index named as a table: all that is beside them is named."""
+    site = Site(Lab())
+    site.run(
+        "CREATE USER bob WITHOUT LOGIN; GRANT CONTROL ON SCHEMA::audit TO bob; "
+        "GRANT IMPERSONATE ON USER::audit_module TO bob; GRANT DELETE ON audit.Landing TO bob; "
+        "ALTER TABLE audit.Landing ADD extra int; "
+        "EXECUTE (N'CREATE TRIGGER audit.steal ON audit.Landing AFTER INSERT AS RETURN;');"
+    )
+    before = len(site.findings())
+    site.run(
+        "CREATE INDEX Landing ON audit.Landing (LandedUtc); CREATE TABLE audit.audit (i int); "
+        "CREATE TABLE audit.audit_module (i int);"
+    )
+    assert (before, len(site.findings())) == (5, 8)

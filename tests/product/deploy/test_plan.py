@@ -264,3 +264,16 @@ def test_who_may_see_definitions_and_no_rows_is_told_which_right_is_missing(inst
     assert "is missing" not in said
     assert "permission SELECT to looker on SCHEMA audit is there" in said
     run(installed, "DROP LOGIN looker;")
+
+
+def test_a_plan_that_leaves_something_is_no_leave_to_undo_it(installed, tmp_path, capsys):
+    file = str(tmp_path / "plan.json")
+    run(installed, "DROP VIEW audit.vw_Errors; CREATE INDEX IX_x ON audit.Landing (LandedUtc);")
+    assert status_of(plan, server=installed, out=file) == CHANGES
+    assert status_of(deploy, server=installed, plan_file=file, undo=True) == ERROR
+    said = capsys.readouterr().err
+    assert (
+        "the set of options (--overwrite, --undo, --allow-loss, sql/accepted.toml) is not what"
+        in said
+    )
+    assert status_of(deploy, server=installed, plan_file=file) == 1

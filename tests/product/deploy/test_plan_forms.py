@@ -39,6 +39,7 @@ NOTHING = Plan(
     files="h",
     others=[],
     notes=[],
+    told=[],
 )
 HOSTILE = "a <script>alert(1)</script> | `b` ``` [c](d) @everybody \x01"
 ALTERED = Action(
@@ -274,7 +275,7 @@ def test_a_junit_that_a_reader_does_not_know_is_seen(old, new, said):
 
 
 def test_the_json_form_is_what_deploy_reads():
-    assert mark_of(FORMS["json"](EVERYTHING)) == ("audit", "h", "f", "b")
+    assert mark_of(FORMS["json"](EVERYTHING)) == ("audit", "h", "f", "b", "[]")
 
 
 def test_parameters_are_read_without_comments_and_layout():

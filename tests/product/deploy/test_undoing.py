@@ -147,3 +147,20 @@ def test_what_has_come_since_the_plan_is_not_undone_and_is_told(site, capsys):
     assert install(SHIPPED, connect, files, seen, "deploy", Allowed()) == 1
     said = capsys.readouterr().out
     assert "queue TargetQueue: retention is on, not off" in said and "repairing" not in said
+
+
+def test_a_repair_that_fails_keeps_nothing_else_away(site, capsys):
+    """1 Equal keys where a key is missing, and the procedure that sends is gone. 2 The deployment makes the
+    procedure, says why it could not make the key, and is not green."""
+    run(
+        site.server,
+        "ALTER TABLE audit.IdleWatch DROP CONSTRAINT PK_IdleWatch; DECLARE @h uniqueidentifier = NEWID(); "
+        "INSERT INTO audit.IdleWatch (Handle, SendSequence, SinceUtc) VALUES (@h, 1, SYSUTCDATETIME()), "
+        "(@h, 1, SYSUTCDATETIME()); DROP PROCEDURE audit.usp_Send;",
+    )
+    assert status_of(deploy, server=site.server) == 1
+    said = capsys.readouterr().out
+    assert "not repaired, and the deployment goes on: Msg 1505" in said
+    assert (
+        "index PK_IdleWatch of IdleWatch is missing" in said and "usp_Send is missing" not in said
+    )

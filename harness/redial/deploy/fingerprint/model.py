@@ -24,10 +24,38 @@ class Thing(NamedTuple):
 
     def belongs_to(self, other: Thing) -> bool:
         """Whether it goes when the other goes."""
+        kind = other.kind.upper()
         if self.kind == "permission":
-            return self.of.endswith(f" {other.name}")
-        return self.of == other.name and self.kind != other.kind
+            classes = ("OBJECT",) if other.kind in _OBJECTS and not other.of else (kind,)
+            on = self.of.partition(" (")[0] if self.of.startswith("OBJECT ") else self.of
+            return on in {f"{one} {other.name}" for one in classes}
+        if self.kind == "owned object":
+            return (self.of, self.name) == (kind, other.name)
+        if self.kind == "mark":
+            return self.of == other.name and self.name == ("USER" if kind == "ROLE" else kind)
+        owners = _OWNERS.get(self.kind)
+        return (
+            self.of == other.name
+            and (owners is None or other.kind in owners)
+            and self.kind != other.kind
+        )
 
+
+_OBJECTS = frozenset({"table", "module", "queue", "object"})
+_TABLES = frozenset({"table", "type", "module"})
+"""A module may be a view."""
+_OWNERS = {
+    **dict.fromkeys(
+        ("column", "index", "check", "statistics", "foreign key", "trigger", "module"), _TABLES
+    ),
+    "event notification": frozenset({"queue"}),
+    "signature": frozenset({"module"}),
+    "contract": frozenset({"service"}),
+    "message type": frozenset({"contract"}),
+    "role membership": frozenset({"user", "role"}),
+    "schema": frozenset({"user", "role"}),
+}
+"""Kinds of what each kind can belong to; of the others whatever has the name."""
 
 OPTION = "database option"
 DATABASE_PERMISSION = "permission of others"

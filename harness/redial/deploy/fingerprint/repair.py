@@ -23,7 +23,7 @@ from redial.deploy.fingerprint.compare import (
     Difference,
 )
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, SIGNER
-from redial.deploy.fingerprint.model import AS_WRITTEN, HIDDEN, MARKED_INSIDE, OFF, ON
+from redial.deploy.fingerprint.model import AS_WRITTEN, HIDDEN, MARKED_INSIDE, OFF, ON, Thing
 from redial.deploy.fingerprint.statements import statement
 from redial.quoting import literal, quote_name
 
@@ -109,13 +109,17 @@ def way(difference: Difference, schema: str) -> str:
     if statement(difference, schema) is None or how in (SINCE, RENAMED):
         return PERSON
     if how == EXCESS:
-        return UNASKED if thing.kind == "setting" else PERSON if thing.kind in _HOLDS else ALLOWED
+        if thing.kind == "setting":
+            return UNASKED
+        return PERSON if thing.kind in _HOLDS or _stands_alone(thing) else ALLOWED
     if ALIKE in difference.has:
         return UNASKED if thing.kind == "index" else ALLOWED
     if how == MISSING:
         if _unknown_as_ours(difference) or thing.kind == "owned object":
             return PERSON
-        return ALLOWED if thing == LOCAL_ROUTE else UNASKED if _can_be_added(difference) else PERSON
+        if thing == LOCAL_ROUTE or _gets_values(difference):
+            return ALLOWED
+        return UNASKED if _can_be_added(difference) else PERSON
     if thing == LOCAL_ROUTE:
         return ALLOWED
     if thing.kind in ("database", "gate") or difference.found == HIDDEN:
@@ -183,7 +187,7 @@ def _why(difference: Difference, how: str) -> str:
         if kind == "gate":
             return "when what it was closed for is over"
         if difference.how == EXCESS:
-            return f"ask who made it: {_HOLDS[kind]}; no deployment does this"
+            return f"ask who made it: {_HOLDS.get(kind, _ALONE)}; no deployment does this"
         if kind in ("mark", "owned object"):
             return "when it is ours: without this a deployment refuses it (50208)"
         return "first decide what its rows get: the column takes no NULL and has no default"
@@ -197,6 +201,8 @@ def _why(difference: Difference, how: str) -> str:
         return ASK
     if ALIKE in difference.has:
         return f"somebody has renamed it, and may use the new name. {CHOSEN}"
+    if difference.how == MISSING and kind == "column":
+        return f"rows that are there get values that were not theirs. {CHOSEN}"
     if kind in ("column", "index"):
         return f"takes the table for itself, and longer with more rows. {CHOSEN}"
     return CHOSEN
@@ -287,6 +293,23 @@ def _of_another_choice(difference: Difference) -> bool:
     return difference.how == EXCESS and thing.kind == "module" and ours
 
 
+_ALONE = "it stands by itself, and an application may use it"
+
+
+def _stands_alone(thing: Thing) -> bool:
+    """Whether it is somebody's and neither part of what is ours nor in the way of a name of ours."""
+    kind, name, of = thing
+    if kind == "permission":
+        return of == "SCHEMA dbo"
+    alone = kind in ("object", "alias type", "type", "XML schema collection")
+    alone = alone or (kind == "module" and not of)
+    return alone and name.rpartition(" (")[0] not in NAMES and name not in NAMES
+
+
+NAMES = object_names()
+"""Of all that any choices make."""
+
+
 def _unknown_as_ours(difference: Difference) -> bool:
     """Whether what has lost its mark has nothing else by which a deployment knows it (50208)."""
     thing = difference.thing
@@ -295,12 +318,18 @@ def _unknown_as_ours(difference: Difference) -> bool:
 
 
 def _can_be_added(difference: Difference) -> bool:
-    """Whether rows that are there get a value by themselves."""
+    """Whether nothing is said of the rows that are there."""
     wants = difference.wants
     if difference.thing.kind != "column":
         return True
-    filled = wants["nullable"] == ON or wants["default"] or wants["identity"]
-    return AS_WRITTEN in wants and bool(filled or wants["type"] == "timestamp")
+    return AS_WRITTEN in wants and (wants["nullable"] == ON or wants["type"] == "timestamp")
+
+
+def _gets_values(difference: Difference) -> bool:
+    """Whether rows that are there get values that were not theirs."""
+    wants = difference.wants
+    column = difference.thing.kind == "column" and AS_WRITTEN in wants
+    return column and bool(wants["default"] or wants["identity"])
 
 
 def by_files(difference: Difference) -> bool:
@@ -331,6 +360,8 @@ def _of_monitoring_choice(difference: Difference) -> bool:
         return False
     if difference.thing.kind == "broker priority":
         return OURS in difference.has
+    if difference.thing.kind == "service":
+        return re.fullmatch("redial/.*/trouble", difference.thing.name) is not None
     service = re.fullmatch("redial/(.*)/trouble", difference.has.get("service", ""))
     ours = service is not None and difference.thing.name == f"redial_{service[1]}_trouble"
     return ours and difference.thing.kind == "event notification"

@@ -300,7 +300,10 @@ def _excess(difference: Difference, schema: str) -> str | None:
         if not _known(thing):
             return None
         permission, grantee = name.split(" to ", 1)
-        return f"REVOKE {permission}{_securable(thing, schema)} FROM {quote_name(grantee)};"
+        passed_on = " CASCADE" if difference.found == "grant with option" else ""  # else 4611
+        return (
+            f"REVOKE {permission}{_securable(thing, schema)} FROM {quote_name(grantee)}{passed_on};"
+        )
     if kind == "index":
         return _drop_index(difference, schema)
     if kind == "column":
