@@ -11,6 +11,7 @@ from redial.config.objects import object_names
 from redial.deploy.fingerprint.model import (
     HIDDEN,
     MEMBER,
+    OBJECTS,
     SURROUNDING,
     Catalog,
     Properties,
@@ -148,8 +149,6 @@ ALIKE = "like it"
 """Of what is missing: the name of what is there and is the same, so it was renamed."""
 TAKEN = "taken by"
 """Of what is missing: another object that has its name."""
-_OBJECTS = frozenset({"table", "module", "queue", "object"})
-"""Kinds whose names a schema has once."""
 _ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER}
 """Kinds of which more may be there than the files make."""
 _PARTS = frozenset({"column", "index", "check"})
@@ -189,10 +188,10 @@ def _alterable(thing: Thing, found: Catalog) -> Properties:
 
 def _taken(thing: Thing, found: Catalog) -> Properties:
     """By which other object its name is taken."""
-    if thing.kind not in _OBJECTS:
+    if thing.kind not in OBJECTS:
         return {}
     for other in found:
-        if other.kind in _OBJECTS - {thing.kind} and _name(other) == thing.name:
+        if other.kind in OBJECTS - {thing.kind} and _name(other) == thing.name:
             return {TAKEN: str(other)}
     return {}
 

@@ -26,7 +26,7 @@ class Thing(NamedTuple):
         """Whether it goes when the other goes."""
         kind = other.kind.upper()
         if self.kind == "permission":
-            classes = ("OBJECT",) if other.kind in _OBJECTS and not other.of else (kind,)
+            classes = ("OBJECT",) if other.kind in OBJECTS and not other.of else (kind,)
             on = self.of.partition(" (")[0] if self.of.startswith("OBJECT ") else self.of
             return on in {f"{one} {other.name}" for one in classes}
         if self.kind == "owned object":
@@ -41,7 +41,8 @@ class Thing(NamedTuple):
         )
 
 
-_OBJECTS = frozenset({"table", "module", "queue", "object"})
+OBJECTS = frozenset({"table", "module", "queue", "object"})
+"""Kinds whose names a schema has once."""
 _TABLES = frozenset({"table", "type", "module"})
 """A module may be a view."""
 _OWNERS = {
