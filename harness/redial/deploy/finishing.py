@@ -9,7 +9,7 @@ from typing import Any
 
 from redial.config import Config
 from redial.deploy.actions import repairs
-from redial.deploy.apply import use
+from redial.deploy.apply import LOCK_TIMEOUT, use
 from redial.deploy.errors import DeployError, server_message
 from redial.deploy.fingerprint import merged, surroundings, written
 from redial.deploy.history import content_of, know
@@ -82,7 +82,7 @@ def _run_all(
         try:
             _run(connection, database if config.target.database else None, sql)
         except DeployError as error:
-            if stop or error.number is None:
+            if stop or error.number in (None, LOCK_TIMEOUT):
                 raise
             say(f"not repaired, and the deployment goes on: Msg {error.number}: {error.text}")
     if todo and config.target.database:
