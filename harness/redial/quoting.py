@@ -42,3 +42,8 @@ def wrapped(items: Iterable[str], indent: int, width: int = 120) -> str:
             lines.append("")
         lines[-1] += f"{', ' if lines[-1] else ''}{item}"
     return (",\n" + " " * indent).join(lines)
+
+
+def qualified(schema: str, name: str) -> str:
+    """``schema.name``, each in brackets."""
+    return f"{quote_name(schema)}.{quote_name(name)}"

@@ -20,6 +20,7 @@ from redial.deploy import connect_odbc, survey
 from redial.deploy.accepting import accept as accepting
 from redial.deploy.apply import exclusive, looking, recorded
 from redial.deploy.baseline import forget_accepted, keep_baseline, old_keys
+from redial.deploy.fingerprint.queries import SENDS
 from redial.deploy.history import (
     DONE,
     Attempt,
@@ -188,9 +189,7 @@ def _way_back(connection: Any, config: Config, to: int | None) -> Older:
     made = [
         one.revision
         for one in attempts(connection, config.schema_name) or ()
-        if one.after == chosen.content
-        and one.outcome == DONE
-        and one.what in ("deploy", "rollback")
+        if one.after == chosen.content and one.outcome == DONE and one.what in SENDS
     ]
     what = f"deployment {chosen.number} of {chosen.when:%Y-%m-%d %H:%M:%S}"
     return Older(config, files, what, made[-1] if made else None)

@@ -72,7 +72,7 @@ def acceptable(difference: Difference) -> bool:
     """
     if difference.thing.kind in ("deployment", "migration"):
         return False
-    how_mended = way(difference, "")  # the schema's name decides nothing
+    how_mended = way(difference)
     of_others = difference.how in (EXCESS, SINCE) and how_mended in (ALLOWED, PERSON)
     return of_others or (difference.how == CHANGED and how_mended == ALLOWED)
 

@@ -74,7 +74,7 @@ def repairs(one: Look, ways: Container[str]) -> list[str]:
 
     ways: whose statements it runs (``ways_of``).
     """
-    todo = [each for each in one.differences if way(each, one.schema) in ways]
+    todo = [each for each in one.differences if way(each) in ways]
     todo.sort(key=_turn)
     found = [statement(each, one.schema) for each in todo]
     return [sql for sql in dict.fromkeys(found) if sql is not None]
@@ -92,7 +92,7 @@ def _action(
 ) -> Action:
     """changed: by hand, since the last deployment. runs: ways that a deployment goes."""
     thing, how = difference.thing, difference.how
-    how_mended = way(difference, one.schema)
+    how_mended = way(difference)
     sql = "" if how_mended == FILES else statement(difference, one.schema) or ""
     do = _does(difference, how_mended, runs)
     said = advised(difference, one.schema) if do in LEFT else str(difference)

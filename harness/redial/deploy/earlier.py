@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container
 
 from redial.deploy.actions import EARLIER, Action
 from redial.deploy.fingerprint import Thing
-from redial.deploy.fingerprint.compare import is_renamed
+from redial.deploy.fingerprint.repair import tells_of_trouble
 from redial.deploy.history import ATTEMPTS, TEXTS
 from redial.deploy.live import Live
+from redial.deploy.loss import left_behind
 from redial.deploy.verify import Look
-
-KINDS = {
-    "TABLE": "table",
-    "TYPE": "type",
-    "QUEUE": "queue",
-    "SERVICE": "service",
-    "CONTRACT": "contract",
-    "MESSAGE TYPE": "message type",
-}
-"""What 88_cleanup drops, by what marks call it."""
 
 
 def earlier(
@@ -33,7 +23,9 @@ def earlier(
     """
     if not one.installed:
         return []
-    old = sorted(each for each in _old(one) if each.kind != "contract" or each.name not in listed)
+    old = sorted(
+        each for each in left_behind(one) if each.kind != "contract" or each.name not in listed
+    )
     stays = {thing: why for thing in old if (why := _held(thing, at_work))}
     for thing in old:
         users = _users(thing, one)
@@ -41,7 +33,7 @@ def earlier(
             stays[thing] = "a contract that stays has it"
         if thing.kind == "queue" and any(u not in old or u in stays for u in users):
             stays[thing] = "a service that stays is on it"
-    rows = [
+    return [
         Action(
             "leave" if thing in stays else "drop",
             thing.kind,
@@ -56,24 +48,6 @@ def earlier(
         for thing in old
         if thing.kind != "table" or (thing not in stays and thing.name not in allowed)
     ]
-    return rows
-
-
-def _old(one: Look) -> set[Thing]:
-    """What is ours, by its mark, and nothing that the files make."""
-    ours = {
-        Thing(KINDS[mark.name], mark.of)
-        for mark in one.found
-        if mark.kind == "mark" and mark.name in KINDS
-    }
-    ours |= {thing for thing in one.found if _tells_of_trouble(thing)}
-    said = {each.thing for each in one.differences}
-    return {each for each in ours - said - one.wanted.keys() if not is_renamed(each, one.found)}
-
-
-def _tells_of_trouble(thing: Thing) -> bool:
-    """Whether it is the service of notify_queue_off, whose dialogs go with its notifications."""
-    return thing.kind == "service" and re.fullmatch("redial/.*/trouble", thing.name) is not None
 
 
 def _held(thing: Thing, at_work: Live) -> str:
@@ -86,8 +60,6 @@ def _held(thing: Thing, at_work: Live) -> str:
         return f"{messages} messages are in it"
     if thing.kind == "contract" and (dialogs := at_work.contracts.get(thing.name, 0)):
         return f"{dialogs} dialogs are on it"
-    if _tells_of_trouble(thing):
-        return ""
     if thing.kind == "service" and (dialogs := at_work.services.get(thing.name, 0)):
         return f"{dialogs} dialogs are open on it"
     return ""
@@ -105,5 +77,5 @@ def _users(thing: Thing, one: Look) -> list[Thing]:
         each
         for each, own in one.found.items()
         if thing.kind == "queue" and each.kind == "service" and own["queue"] == thing.name
-        if one.wanted.get(each, own).get("queue") == thing.name and not _tells_of_trouble(each)
+        if one.wanted.get(each, own).get("queue") == thing.name and not tells_of_trouble(each)
     ]

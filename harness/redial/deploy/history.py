@@ -16,7 +16,8 @@ from typing import Any
 
 from redial.deploy.errors import DeployError, server_message
 from redial.deploy.fingerprint import Thing, wanted
-from redial.quoting import literal, quote_name
+from redial.deploy.fingerprint.queries import SENDING
+from redial.quoting import literal, qualified, quote_name
 from redial.version import VERSION
 
 ATTEMPTS, TEXTS, DEPLOYMENTS = "DeploymentAttempt", "DeploymentText", "DeploymentHistory"
@@ -24,8 +25,6 @@ AT_WORK, DONE, BROKEN, ABANDONED = "running", "finished", "failed", "abandoned"
 """Outcomes; abandoned: whoever ran it was cut off before it could say more."""
 REMOVING = "uninstall"
 """What of attempts takes it away."""
-SENDING = "N'deploy', N'rollback'"
-"""What of attempts sends files; as a list of constants."""
 KEPT_ATTEMPTS, KEPT_TEXTS = 200, 10
 NO_TABLE, NO_COLUMN = 208, 207
 """What is asked for is not there (sys.messages)."""
@@ -72,7 +71,7 @@ class Record:
             self.files = None
         if self.attempt is not None or not (tables.get(ATTEMPTS) and DEPLOYMENTS in tables):
             return
-        own, history = _own(self.schema, ATTEMPTS), _own(self.schema, DEPLOYMENTS)
+        own, history = qualified(self.schema, ATTEMPTS), qualified(self.schema, DEPLOYMENTS)
         rows = _query(
             self.connection,
             "SET NOCOUNT ON; "
@@ -93,8 +92,8 @@ class Record:
             return
         _run(
             self.connection,
-            f"IF OBJECT_ID({literal(_own(self.schema, ATTEMPTS))}, N'U') IS NOT NULL "
-            f"UPDATE {_own(self.schema, ATTEMPTS)} SET Outcome = ?, Message = ?, "
+            f"IF OBJECT_ID({literal(qualified(self.schema, ATTEMPTS))}, N'U') IS NOT NULL "
+            f"UPDATE {qualified(self.schema, ATTEMPTS)} SET Outcome = ?, Message = ?, "
             "EndedUtc = SYSUTCDATETIME() WHERE AttemptId = ?;",
             (
                 DONE if failure is None else BROKEN,
@@ -165,7 +164,7 @@ def keep(connection: Any, schema: str, files: Mapping[str, str]) -> None:
 
     What it found is kept when it has finished (``know``). Raises DeployError.
     """
-    own, content = _own(schema, TEXTS), content_of(files, schema)
+    own, content = qualified(schema, TEXTS), content_of(files, schema)
     packed = gzip.compress(json.dumps(dict(files)).encode(), mtime=0)
     _run(
         connection,
@@ -181,7 +180,7 @@ def know(connection: Any, schema: str, content: str, known: str) -> None:
     """Keep what a deployment has found around it. Raises DeployError."""
     _run(
         connection,
-        f"UPDATE {_own(schema, TEXTS)} SET Known = ? WHERE ContentHash = ?;",
+        f"UPDATE {qualified(schema, TEXTS)} SET Known = ? WHERE ContentHash = ?;",
         (known, content),
     )
 
@@ -191,11 +190,11 @@ def kept_files(connection: Any, schema: str, last: str) -> dict[str, dict[str, s
 
     last: content hash of the last one. Those that were not kept are not there. Raises DeployError.
     """
-    attempt = _own(schema, ATTEMPTS)
+    attempt = qualified(schema, ATTEMPTS)
     try:
         rows = _query(
             connection,
-            f"SELECT t.ContentHash, t.Files FROM {_own(schema, TEXTS)} AS t WHERE t.ContentHash = ? "
+            f"SELECT t.ContentHash, t.Files FROM {qualified(schema, TEXTS)} AS t WHERE t.ContentHash = ? "
             f"OR t.ContentHash IN (SELECT a.HashAfter FROM {attempt} AS a WHERE a.AttemptId > "
             f"ISNULL((SELECT MAX(f.AttemptId) FROM {attempt} AS f WHERE f.Outcome = N'{DONE}' "
             f"AND f.What IN ({SENDING})), 0));",
@@ -221,13 +220,13 @@ def deployments(connection: Any, schema: str) -> list[Deployment]:
         return []
     unread = "NULL" if TEXTS in tables else "0"
     has = (
-        f"CASE WHEN EXISTS (SELECT 1 FROM {_own(schema, TEXTS)} AS t "
+        f"CASE WHEN EXISTS (SELECT 1 FROM {qualified(schema, TEXTS)} AS t "
         "WHERE t.ContentHash = h.ContentHash) THEN 1 ELSE 0 END"
     )
     rows = _query(
         connection,
         "SELECT h.DeploymentId, h.DeployedUtc, h.DeployedBy, h.Version, h.ContentHash, "
-        f"{has if tables.get(TEXTS) else unread} FROM {_own(schema, DEPLOYMENTS)} AS h "
+        f"{has if tables.get(TEXTS) else unread} FROM {qualified(schema, DEPLOYMENTS)} AS h "
         "ORDER BY h.DeploymentId;",
     )
     return [
@@ -245,7 +244,7 @@ def attempts(connection: Any, schema: str) -> list[Attempt] | None:
         connection,
         "SELECT a.AttemptId, a.StartedUtc, a.EndedUtc, a.Outcome, a.What, a.StartedBy, a.HostName, "
         "a.ToolVersion, a.SourceRevision, a.HashBefore, a.HashAfter, a.Message, a.PlannedChanges "
-        f"FROM {_own(schema, ATTEMPTS)} AS a ORDER BY a.AttemptId;",
+        f"FROM {qualified(schema, ATTEMPTS)} AS a ORDER BY a.AttemptId;",
     )
     return [Attempt(*row[:6], *((value or "").strip() for value in row[6:])) for row in rows]
 
@@ -270,7 +269,7 @@ def files_of(connection: Any, schema: str, number: int | None) -> tuple[Deployme
         )
     rows = _query(
         connection,
-        f"SELECT t.Files FROM {_own(schema, TEXTS)} AS t WHERE t.ContentHash = ?;",
+        f"SELECT t.Files FROM {qualified(schema, TEXTS)} AS t WHERE t.ContentHash = ?;",
         (chosen.content,),
     )
     return chosen, _unpacked(rows[0][0])
@@ -282,7 +281,7 @@ def at_work(connection: Any, schema: str) -> int:
         return 0
     rows = _query(
         connection,
-        f"SELECT COUNT(*) FROM {_own(schema, ATTEMPTS)} AS a WHERE a.Outcome = N'{AT_WORK}';",
+        f"SELECT COUNT(*) FROM {qualified(schema, ATTEMPTS)} AS a WHERE a.Outcome = N'{AT_WORK}';",
     )
     return int(rows[0][0])
 
@@ -293,7 +292,7 @@ def unreadable(connection: Any, schema: str) -> list[str]:
         return []
     found = []
     for content, files in _query(
-        connection, f"SELECT t.ContentHash, t.Files FROM {_own(schema, TEXTS)} AS t;"
+        connection, f"SELECT t.ContentHash, t.Files FROM {qualified(schema, TEXTS)} AS t;"
     ):
         try:
             if content_of(_unpacked(files), schema) == content.strip():
@@ -306,20 +305,16 @@ def unreadable(connection: Any, schema: str) -> list[str]:
 
 def drop_texts(connection: Any, schema: str, content: str) -> None:
     """Forget kept files. Raises DeployError."""
-    _run(connection, f"DELETE FROM {_own(schema, TEXTS)} WHERE ContentHash = ?;", (content,))
+    _run(connection, f"DELETE FROM {qualified(schema, TEXTS)} WHERE ContentHash = ?;", (content,))
 
 
 def remember(connection: Any, schema: str, name: str, content: str) -> None:
     """Write a row of DeploymentHistory, as 90_deployment does. Raises DeployError."""
     _run(
         connection,
-        f"INSERT INTO {_own(schema, DEPLOYMENTS)} (ConfigName, Version, ContentHash) VALUES (?, ?, ?);",
+        f"INSERT INTO {qualified(schema, DEPLOYMENTS)} (ConfigName, Version, ContentHash) VALUES (?, ?, ?);",
         (name, VERSION, content),
     )
-
-
-def _own(schema: str, table: str) -> str:
-    return f"{quote_name(schema)}.{quote_name(table)}"
 
 
 def _tables(connection: Any, schema: str) -> dict[str, bool]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from redial.deploy.fingerprint import Thing
-from redial.deploy.fingerprint.compare import is_renamed
+from redial.deploy.fingerprint.compare import MARKS, is_renamed
 from redial.deploy.verify import Look
-from redial.quoting import literal, quote_name
+from redial.quoting import literal, qualified
 
 ROWS_DIFFER = 50143
 """More or fewer rows than were allowed to be lost (docs/errors.md)."""
@@ -15,14 +15,21 @@ ROWS_DIFFER = 50143
 
 def left_over(one: Look) -> list[str]:
     """Tables that a deployment made for another choice, under a name of ours."""
-    return sorted(
-        thing.name
-        for thing in one.found
-        if thing.kind == "table"
-        and thing not in one.wanted
-        and Thing("mark", "TABLE", thing.name) in one.found
-        and not is_renamed(thing, one.found)
-    )
+    return sorted(thing.name for thing in left_behind(one) if thing.kind == "table")
+
+
+def left_behind(one: Look) -> set[Thing]:
+    """What is ours, by its mark, and nothing that the files make."""
+    ours = {
+        Thing(kind, mark.of)
+        for mark in one.found
+        if mark.kind == "mark" and (kind := KINDS.get(mark.name))
+    }
+    return {each for each in ours - one.wanted.keys() if not is_renamed(each, one.found)}
+
+
+KINDS = {mark: kind for kind, mark in MARKS.items()}
+"""What 88_cleanup drops, by what marks call it."""
 
 
 def parsed(said: Iterable[str]) -> dict[str, int]:
@@ -42,7 +49,7 @@ def dropping(one: Look, losses: Mapping[str, int]) -> list[str]:
 
 
 def _drop(schema: str, table: str, rows: int) -> str:
-    own = f"{quote_name(schema)}.{quote_name(table)}"
+    own = qualified(schema, table)
     return (
         "SET XACT_ABORT ON; BEGIN TRANSACTION; DECLARE @property int; DECLARE @rows bigint = "
         f"(SELECT COUNT_BIG(*) FROM {own} WITH (TABLOCKX, HOLDLOCK)); "

@@ -408,7 +408,7 @@ def _making_room(one: Look, undo: bool) -> list[str]:
     """Names of ours that --undo frees: something else has them."""
     if not undo:
         return []
-    going = {str(each.thing) for each in one.differences if way(each, one.schema) == ALLOWED}
+    going = {str(each.thing) for each in one.differences if way(each) == ALLOWED}
     return [each.thing.name for each in one.differences if each.has.get(TAKEN) in going]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redial.cli.installing import Allowed, install
-from redial.deploy import Survey, survey, verify
+from redial.config import Config
+from redial.deploy import Connect, Survey, survey, verify
 from redial.deploy.apply import looking
 from tests.installed import batches, rendered
 from tests.product.sql.lab import Lab
@@ -68,16 +69,30 @@ class Site:
         return verify(self.lab.config, self.connect, self.files)
 
     def survey(self, overwrite: bool = False, undo: bool = False) -> Survey:
-        with looking(self.connect, self.lab.config) as connection:
-            return survey(self.lab.config, connection, self.files, overwrite=overwrite, undo=undo)
+        return surveyed(self.lab.config, self.connect, overwrite, undo)
 
     def deploy(self, overwrite: bool = False, undo: bool = False) -> bool:
         """As redial deploy does it, planned first; False where it is refused."""
-        seen = self.survey(overwrite, undo)
-        if not seen.plan.blocked and seen.plan.status:
-            allowed = Allowed(overwrite=overwrite, undo=undo)
-            install(self.lab.config, self.connect, self.files, seen, "deploy", allowed)
-        return not seen.plan.blocked
+        return deployed(self.lab.config, self.connect, overwrite, undo) is not None
+
+
+def surveyed(
+    config: Config, connect: Connect, overwrite: bool = False, undo: bool = False
+) -> Survey:
+    """What a deployment of a configuration's files would do."""
+    with looking(connect, config) as connection:
+        return survey(config, connection, rendered(config), overwrite=overwrite, undo=undo)
+
+
+def deployed(
+    config: Config, connect: Connect, overwrite: bool = False, undo: bool = False
+) -> int | None:
+    """As redial deploy does it, planned first: its exit status; None where it is refused."""
+    seen = surveyed(config, connect, overwrite, undo)
+    if seen.plan.blocked or not seen.plan.status:
+        return None if seen.plan.blocked else 0
+    allowed = Allowed(overwrite=overwrite, undo=undo)
+    return install(config, connect, rendered(config), seen, "deploy", allowed)
 
 
 def changed(lab: Lab, change: Change) -> tuple[Site, str]:

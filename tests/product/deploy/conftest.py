@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -14,15 +16,19 @@ from typing import Any
 import pytest
 
 from redial.cli.deploy import deploy
-from redial.deploy import Connect, connect_odbc
+from redial.config import Config
+from redial.deploy import Connect, apply, connect_odbc
+from redial.deploy.history import Story, content_of
 from redial.paths import GENERATED
 from redial.project import Project
+from redial.render import read
 from redial.render.modules import CONTENTS, FINISH, places_in
 from redial.render.quoting import quote_name
 from redial.render.renderer import SUMS
 from redial.server import with_database
 from redial_broker import EmbeddedBroker
 from redial_broker.exec.ddl.probing import unprobed
+from tests.waiting import HANGS
 
 SITE = "site"
 
@@ -58,6 +64,46 @@ def logged_in_as(server: str, login: str, password: str) -> str:
     return re.sub(
         r"UID=[^;]*;PWD=(\{[^}]*\}|[^;]*)", lambda _: f"UID={login};PWD={{{password}}}", server
     )
+
+
+REDIAL = [sys.executable, "-c", "from redial.cli.main import main; main()"]
+
+
+def killed_at(arguments: list[str], place: str, folder: Path) -> int:
+    """Run redial in a process of its own and kill it when it names a place; its exit status.
+
+    folder: where it runs.
+    """
+    process = subprocess.Popen(
+        [*REDIAL, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=folder,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if place in line:
+            process.kill()
+            break
+    return process.wait(HANGS)
+
+
+class Cut(BaseException):
+    """The client is gone."""
+
+
+def cut_off(config: Config, server: str, folder: Path, prefix: str) -> None:
+    """Deploy a folder of files until one of those names comes, and no further."""
+
+    def stop(name: str, number: int, total: int) -> None:
+        if name.startswith(prefix):
+            raise Cut
+
+    files = read(folder)
+    said = Story("deploy", content_of(files, config.schema_name))
+    with pytest.raises(Cut):
+        apply(config, connect_odbc(server), stop, files=files, story=said)
 
 
 def another_revision(folder: Path, module: str) -> Path:

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from redial.deploy.actions import EARLIER, LEFT
-from redial.deploy.earlier import KINDS, earlier
+from redial.deploy.earlier import earlier
 from redial.deploy.fingerprint import Catalog, Thing
 from redial.deploy.live import NOBODY
+from redial.deploy.loss import KINDS
 from redial.deploy.verify import look
 from tests.product.sql.bare import another
 from tests.product.sql.lab import AUDIT, Lab

@@ -19,7 +19,7 @@ from redial.render import sides
 from tests.installed import rendered
 from tests.product.sql.lab import AUDIT, Lab, configured
 
-from . import changes_of_everything, changes_of_tables, changes_of_the_rest
+from . import changes_of_everything, changes_of_rights, changes_of_tables, changes_of_the_rest
 from .by_hand import ALLOWED, FILES, NOBODY, PERSON, REFUSED, TAKEN, UNASKED, Site, changed
 from .test_two_databases import CHANGES as BETWEEN
 from .test_verify_signing import CHANGES as SIGNED
@@ -28,7 +28,8 @@ found_module = import_module("redial.deploy.fingerprint.found")
 
 EVERYTHING = changes_of_everything.EVERYTHING
 OF_EVERYTHING = changes_of_everything.CHANGES
-CHANGES = changes_of_tables.CHANGES | changes_of_the_rest.CHANGES | OF_EVERYTHING
+PLACES = (changes_of_tables, changes_of_rights, changes_of_the_rest, changes_of_everything)
+CHANGES = {name: change for one in PLACES for name, change in one.CHANGES.items()}
 
 
 def lab_of(what: str) -> Lab:

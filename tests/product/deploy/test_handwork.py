@@ -10,12 +10,11 @@ import pytest
 from redial.cli.deploy import adopt, deploy, drift, plan, verify
 from redial.cli.history import baseline, rollback
 from redial.deploy import apply, connect_odbc
-from redial.deploy.history import Story, content_of
 from redial.paths import GENERATED
 from redial.render import read
 from tests.product.sql.lab import SHIPPED
 
-from .conftest import another_revision, run, status_of
+from .conftest import another_revision, cut_off, run, status_of
 
 pytestmark = pytest.mark.driver
 BLOCKED, CHANGES, ERROR = 3, 2, 1
@@ -137,18 +136,7 @@ def test_where_the_files_were_not_kept_it_cannot_be_told_and_is_said(site, later
 
 def test_what_a_deployment_that_was_cut_off_has_made_is_no_handwork(site, later, capsys):
     """Its files were kept before its first change."""
-
-    class Cut(BaseException):
-        pass
-
-    def stop(name: str, number: int, total: int) -> None:
-        if name.startswith("79_"):
-            raise Cut
-
-    files = read(later)
-    said = Story("deploy", content_of(files, "audit"))
-    with pytest.raises(Cut):
-        apply(SHIPPED, connect_odbc(site.server), stop, files=files, story=said)
+    cut_off(SHIPPED, site.server, later, "79_")
     assert "/* later */" in run(site.server, TEXT.format("usp_StartQueue"))[0][0]
     assert status_of(deploy, server=site.server) == 0
     assert "/* later */" not in run(site.server, TEXT.format("usp_StartQueue"))[0][0]

@@ -20,7 +20,7 @@ from redial.deploy.verify import look
 from redial.paths import CONFIGS, GENERATED
 from redial.render import read
 
-from .conftest import another_revision, logged_in_as
+from .conftest import another_revision, cut_off, logged_in_as
 from .test_plan import BLOCKED, CHANGES, ERROR, NOTHING, broker, installed, run, server, status_of
 
 __all__ = ["broker", "installed", "server"]
@@ -237,18 +237,7 @@ def test_what_a_cut_off_deployment_made_is_no_handwork_though_a_baseline_came_af
     installed, later, capsys
 ):
     """A baseline that has ended says nothing of what a deployment before it has left half done."""
-
-    class Cut(BaseException):
-        pass
-
-    def stop(name: str, number: int, total: int) -> None:
-        if name.startswith("79_"):
-            raise Cut
-
-    files = read(later)
-    said = kept.Story("deploy", kept.content_of(files, "audit"))
-    with pytest.raises(Cut):
-        apply(AUDIT, connect_odbc(installed), stop, files=files, story=said)
+    cut_off(AUDIT, installed, later, "79_")
     assert status_of(baseline, server=installed) == NOTHING
     assert status_of(deploy, server=installed) == NOTHING
     assert "/* later */" not in text_of_logerror(installed)

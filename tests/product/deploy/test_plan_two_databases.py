@@ -6,9 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from redial.cli.installing import Allowed, install
 from redial.config import Config, load
-from redial.deploy import survey, verify
+from redial.deploy import verify
 from redial.deploy.accepting import Accepted, Entry, accept
 from redial.deploy.baseline import keep_baseline
 from redial.deploy.plan import BLOCKED, NOTHING, Plan
@@ -16,6 +15,7 @@ from redial.deploy.verify import look
 from redial.paths import CONFIGS
 from redial.render import render
 
+from .by_hand import deployed, surveyed
 from .conftest import two_databases
 
 pytestmark = pytest.mark.driver
@@ -30,19 +30,7 @@ LATER = CONFIG.model_copy(
 
 
 def planned(config: Config, connect) -> Plan:
-    with closing(connect()) as connection:
-        connection.autocommit = True
-        return survey(config, connection, render(config)).plan
-
-
-def deployed(config: Config, connect) -> int:
-    """As the command does it; its exit status."""
-    files = render(config)
-    with closing(connect()) as connection:
-        connection.autocommit = True
-        seen = survey(config, connection, files)
-    assert not seen.plan.blocked, seen.plan.blocked
-    return install(config, connect, files, seen, "deploy", Allowed())
+    return surveyed(config, connect).plan
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,8 @@ import pytest
 from redial.cli.deploy import deploy, verify
 from redial.cli.history import history, rollback
 from redial.paths import GENERATED
-from tests.waiting import HANGS
 
-from .conftest import another_revision, run, status_of, summed
+from .conftest import another_revision, killed_at, run, status_of, summed
 
 pytestmark = pytest.mark.driver
 ERROR, CHANGES, BLOCKED = 1, 2, 3
@@ -153,7 +151,6 @@ def test_a_module_changed_by_hand_is_not_undone_unasked(later, capsys):
     assert "/* hand */" not in run(later.server, TEXT.replace("LogError", "StartQueue"))[0][0]
 
 
-REDIAL = [sys.executable, "-c", "from redial.cli.main import main; main()"]
 PLACES = ["_usp_LogError", "90_deployment"]
 """Files at which the process is killed: one that changes, and the last."""
 
@@ -166,20 +163,8 @@ def test_a_process_that_was_killed_on_the_way_back_leaves_nothing_half_done(
     folder = str(repository / "sql" / "generated" / "audit")
     assert status_of(deploy, server=site.server, from_folder=folder) == 0
     # 1. killed
-    way = ["rollback", "--config", "audit", "--from", "v1", "--yes"]
-    process = subprocess.Popen(
-        [*REDIAL, *way, "--server", site.server],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=repository,
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if place in line:
-            process.kill()
-            break
-    assert process.wait(HANGS) == -signal.SIGKILL
+    way = ["rollback", "--config", "audit", "--from", "v1", "--yes", "--server", site.server]
+    assert killed_at(way, place, repository) == -signal.SIGKILL
     # 2. what comes next ends as if it had not been
     if next_one == "a deployment":
         assert status_of(deploy, server=site.server, from_folder=folder) == 0

@@ -3,43 +3,23 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from redial.cli.deploy import deploy, verify
 from redial.cli.history import history
 from redial.paths import ROOT
-from tests.waiting import HANGS
 
-from .conftest import run, status_of
+from .conftest import killed_at, run, status_of
 
 pytestmark = pytest.mark.driver
-REDIAL = [sys.executable, "-c", "from redial.cli.main import main; main()"]
+DEPLOY = ["deploy", "--config", "audit"]
 PLACES = ["28_Setting", "50_queues", "74_05_usp_SenderActivation", "90_deployment"]
-
-
-def killed_at(server: str, name: str) -> int:
-    """Deploy in a process of its own and kill it when it names a file; its exit status."""
-    process = subprocess.Popen(
-        [*REDIAL, "deploy", "--config", "audit", "--server", server],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=ROOT,
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if name in line:
-            process.kill()
-            break
-    return process.wait(HANGS)
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_deployment_that_was_killed_is_finished_by_the_next(site, place, capsys):
-    assert killed_at(site.empty, place) == -signal.SIGKILL
+    assert killed_at([*DEPLOY, "--server", site.empty], place, ROOT) == -signal.SIGKILL
     assert status_of(deploy, server=site.empty) == 0
     assert status_of(verify, server=site.empty) == 0
     assert status_of(history, server=site.empty) == 0

@@ -4,14 +4,12 @@ from contextlib import closing
 
 import pytest
 
-from redial.cli.installing import Allowed, install
 from redial.config import load
-from redial.deploy import DeployError, apply, survey, uninstall, verify
-from redial.deploy.apply import looking
+from redial.deploy import DeployError, apply, uninstall, verify
 from redial.paths import CONFIGS
 from redial.render.quoting import quote_name
-from tests.installed import rendered
 
+from .by_hand import deployed
 from .conftest import two_databases
 
 pytestmark = pytest.mark.driver
@@ -226,14 +224,6 @@ def test_a_change_by_hand_between_the_databases_is_named_and_mended(installed, w
     assert len(lines) == 1, verify(CONFIG, installed)
     assert lines[0].startswith((f"in {SHOP}: ", f"in {DEPOT}: "))
     # 2. a deployment does what verify says, in the database it says
-    deployed(installed, undo="--undo runs this" in lines[0])
+    undo = "--undo runs this" in lines[0]
+    assert deployed(CONFIG, installed, undo=undo) == 0
     assert verify(CONFIG, installed) == []
-
-
-def deployed(connect, undo: bool) -> None:
-    """As the command does it."""
-    files = rendered(CONFIG)
-    with looking(connect, CONFIG) as connection:
-        seen = survey(CONFIG, connection, files, undo=undo)
-    assert not seen.plan.blocked, seen.plan.blocked
-    install(CONFIG, connect, files, seen, "deploy", Allowed(undo=undo))

@@ -17,14 +17,10 @@ from tests.product.combos.test_variants import VARIANTS
 from tests.product.sql.lab import AUDIT, Lab, configured
 from tests.product.sql.test_usp_QueueTrouble import ENDED
 
+from .by_hand import Site
 from .inside import Connection
 
 DEPLOY = "redial deploy makes it so again."
-
-
-def found_by(lab: Lab) -> list[str]:
-    """What verify says."""
-    return verify(lab.config, lambda: Connection(lab.instance, "lab"), rendered(lab.config))
 
 
 def deploy_again(lab: Lab) -> None:
@@ -36,7 +32,7 @@ def deploy_again(lab: Lab) -> None:
 
 
 def test_as_deployed_there_is_nothing_to_say():
-    assert found_by(Lab()) == []
+    assert Site(Lab()).findings() == []
 
 
 @pytest.mark.sampled(every=30, meets=("name",))
@@ -61,17 +57,17 @@ def test_nothing_installed_is_one_finding():
 
 def test_with_notifications_a_fresh_installation_is_what_its_files_say():
     lab = Lab(configured(operations={"notify_queue_off": True}))
-    assert found_by(lab) == []
+    assert Site(lab).findings() == []
 
 
 def test_a_notification_whose_conversation_has_ended_is_named_and_a_deployment_makes_it_anew():
     lab = Lab(configured(operations={"notify_queue_off": True}))
     lab.sa.execute(ENDED)
-    lines = found_by(lab)
+    lines = Site(lab).findings()
     assert {line.split(" Next: ")[1] for line in lines} == {DEPLOY}
     assert any("conversation is off, not on" in line for line in lines), lines
     deploy_again(lab)
-    assert found_by(lab) == []
+    assert Site(lab).findings() == []
 
 
 def test_users_and_the_schema_may_be_spelled_as_the_database_takes_for_the_same():

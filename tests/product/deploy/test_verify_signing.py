@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from redial.deploy import verify
 from redial.render import signed_modules
 from tests.installed import rendered
 from tests.product.sql.lab import Lab, configured
 
 from .by_hand import Change, Site, changed
-from .inside import Connection
 
 DEPLOY = "redial deploy makes it so again."
 OTHERS = "redial deploy --undo runs this"
@@ -66,13 +64,8 @@ CHANGES = {
 }
 
 
-def found_by(lab: Lab) -> list[str]:
-    """What verify says."""
-    return verify(lab.config, lambda: Connection(lab.instance, "lab"), rendered(lab.config))
-
-
 def test_as_deployed_there_is_nothing_to_say():
-    assert found_by(Lab(SIGNED)) == []
+    assert Site(Lab(SIGNED)).findings() == []
 
 
 @pytest.mark.parametrize("what", CHANGES)
@@ -99,7 +92,7 @@ def test_a_signing_certificate_that_was_left_over_is_dropped_by_a_deployment():
         f"CREATE CERTIFICATE [{old}] ENCRYPTION BY PASSWORD = N'Pa55word!' WITH SUBJECT = N'x'; "
         f"CREATE USER [{old}] FROM CERTIFICATE [{old}]; ALTER ROLE db_owner ADD MEMBER [{old}];"
     )
-    lines = found_by(lab)
+    lines = Site(lab).findings()
     assert [line.split(" is ")[0] for line in lines] == [
         f"in lab: certificate older signing certificate {old}",
         f"in lab: user older signing certificate {old}",
@@ -107,7 +100,7 @@ def test_a_signing_certificate_that_was_left_over_is_dropped_by_a_deployment():
     assert all(line.endswith(DEPLOY) for line in lines)
     lab.instance.disconnect(lab.sa.session)
     assert Site(lab).deploy()
-    assert found_by(lab) == []
+    assert Site(lab).findings() == []
 
 
 def test_without_signing_one_that_was_left_over_is_named():
@@ -116,9 +109,9 @@ def test_without_signing_one_that_was_left_over_is_named():
         "CREATE CERTIFICATE [redial_audit_signing_00000000-0000-0000-0000-000000000000] "
         "ENCRYPTION BY PASSWORD = N'Pa55word!' WITH SUBJECT = N'x';"
     )
-    (line,) = found_by(lab)
+    (line,) = Site(lab).findings()
     assert line.startswith("in lab: certificate signing certificate is there, and no file")
     assert line.endswith(DEPLOY)
     lab.instance.disconnect(lab.sa.session)
     assert Site(lab).deploy()
-    assert found_by(lab) == []
+    assert Site(lab).findings() == []

@@ -152,7 +152,7 @@ TAKEN = "taken by"
 _ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER}
 """Kinds of which more may be there than the files make."""
 _PARTS = frozenset({"column", "index", "check"})
-_MARKS = {
+MARKS = {
     "table": "TABLE",
     "queue": "QUEUE",
     "type": "TYPE",
@@ -160,6 +160,7 @@ _MARKS = {
     "contract": "CONTRACT",
     "message type": "MESSAGE TYPE",
 }
+"""What has a mark by which a deployment knows it, and how the mark calls its kind."""
 
 
 def _of(thing: Thing, wanted: Properties, catalog: Catalog) -> list[Difference]:
@@ -191,14 +192,9 @@ def _taken(thing: Thing, found: Catalog) -> Properties:
     if thing.kind not in OBJECTS:
         return {}
     for other in found:
-        if other.kind in OBJECTS - {thing.kind} and _name(other) == thing.name:
+        if other.kind in OBJECTS - {thing.kind} and other.object_name == thing.name:
             return {TAKEN: str(other)}
     return {}
-
-
-def _name(thing: Thing) -> str:
-    """Of an object, without the code of its type."""
-    return thing.name.rpartition(" (")[0] if thing.kind == "object" else thing.name
 
 
 def _in_excess(own: Properties) -> str:
@@ -221,7 +217,7 @@ def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
         owners = [Thing(kind, thing.of.partition(" ")[2]) for kind in ("table", "type")]
         left = any(_kept(owner, wanted, found) for owner in owners if owner not in wanted)
         return left and Thing("role", grantee) in wanted
-    kind = _MARKS.get(thing.kind)
+    kind = MARKS.get(thing.kind)
     return (
         kind is not None
         and Thing("mark", kind, thing.name) in found

@@ -22,13 +22,18 @@ class Thing(NamedTuple):
         join = "on" if self.kind == "permission" else "of"
         return f"{self.kind} {self.name}" + (f" {join} {self.of}" if self.of else "")
 
+    @property
+    def object_name(self) -> str:
+        """Without the code of its type, which an object of no other kind has behind its name."""
+        return self.name.rpartition(" (")[0] if self.kind == "object" else self.name
+
     def belongs_to(self, other: Thing) -> bool:
         """Whether it goes when the other goes."""
         kind = other.kind.upper()
         if self.kind == "permission":
-            classes = ("OBJECT",) if other.kind in OBJECTS and not other.of else (kind,)
             on = self.of.partition(" (")[0] if self.of.startswith("OBJECT ") else self.of
-            return on in {f"{one} {other.name}" for one in classes}
+            whole = "OBJECT" if other.kind in OBJECTS and not other.of else kind
+            return on == f"{whole} {other.name}"
         if self.kind == "owned object":
             return (self.of, self.name) == (kind, other.name)
         if self.kind == "mark":

@@ -53,6 +53,10 @@ def sets_of(connection: Any, sql: str) -> list[list[Row]]:
                 return sets
 
 
+SENDS = ("deploy", "rollback")
+"""What of attempts sends files."""
+SENDING = ", ".join(map(literal, SENDS))
+"""The same as a list of constants."""
 CONTENTS = {
     "Setting": "SELECT x.Name, x.Value FROM {0} AS x WITH (NOLOCK);",
     "Gate": "SELECT x.ConfigId, x.IsOpen, x.ChangedBy, x.Reason FROM {0} AS x WITH (NOLOCK);",
@@ -64,7 +68,7 @@ CONTENTS = {
     "(SELECT TOP (1) h.ContentHash FROM {1} AS h WITH (NOLOCK) ORDER BY h.DeploymentId DESC);",
     "DeploymentAttempt": "SELECT TOP (1) DATEDIFF(second, x.StartedUtc, x.EndedUtc) AS seconds "
     "FROM {0} AS x WITH (NOLOCK) WHERE x.Outcome = N'finished' "
-    "AND x.What IN (N'deploy', N'rollback') ORDER BY x.AttemptId DESC;",
+    f"AND x.What IN ({SENDING}) ORDER BY x.AttemptId DESC;",
 }
 """The rows that are part of an installation: choices, gate, which files came last, what has run, what
 cannot carry a mark, what the last deployment found around it, how long it took. By table, the question."""

@@ -23,9 +23,17 @@ from redial.deploy.fingerprint.compare import (
     Difference,
 )
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, SIGNER
-from redial.deploy.fingerprint.model import AS_WRITTEN, HIDDEN, MARKED_INSIDE, OFF, ON, Thing
+from redial.deploy.fingerprint.model import (
+    AS_WRITTEN,
+    HIDDEN,
+    MARKED_INSIDE,
+    OFF,
+    ON,
+    OPTION,
+    Thing,
+)
 from redial.deploy.fingerprint.statements import statement
-from redial.quoting import literal, quote_name
+from redial.quoting import literal, qualified
 
 FILES, UNASKED, ALLOWED, REPLACED, PERSON = "files", "unasked", "allowed", "replaced", "person"
 """The five ways."""
@@ -99,14 +107,14 @@ STAMP = "/* Redial "
 """How the comment begins by which a deployment knows a module as ours (05_preflight)."""
 
 
-def way(difference: Difference, schema: str) -> str:
+def way(difference: Difference) -> str:
     """One of the five."""
     thing, how, what = difference.thing, difference.how, difference.what
     if by_files(difference):
         return FILES
     if (thing.kind, what) == ("module", "text") and difference.found != HIDDEN:
         return REPLACED
-    if statement(difference, schema) is None or how in (SINCE, RENAMED):
+    if how in (SINCE, RENAMED) or statement(difference, "") is None:  # whatever the schema's name
         return PERSON
     if how == EXCESS:
         if thing.kind == "setting":
@@ -144,7 +152,7 @@ def advised(difference: Difference, schema: str) -> str:
 def who_may(difference: Difference) -> str:
     """Whose right is enough to mend it."""
     kind = difference.thing.kind
-    if kind in ("database", "database option"):
+    if kind in ("database", OPTION):
         return "the database's owner, or whoever may ALTER it"
     if kind == "gate" and difference.how == CHANGED:
         return "a member of our operator role, or db_owner"
@@ -155,7 +163,7 @@ def next_step(difference: Difference, schema: str) -> str:
     """What to do about a difference, one sentence or one statement."""
     if difference.how == RENAMED:
         return _named_again(difference, schema)
-    sql, how = statement(difference, schema), way(difference, schema)
+    sql, how = statement(difference, schema), way(difference)
     if difference.how == SINCE:
         keep = "when it is meant to be so, redial baseline, which keeps it as it is now."
         return f"{sql} /* or, {keep} */" if sql else f"undo it; or, {keep}"
@@ -238,28 +246,18 @@ def _by_nobody(difference: Difference) -> str:
 
 
 _COPY = "it cannot be altered: copy the rows, drop it, redial deploy, and copy them back"
+_MADE_OTHERWISE = "drop the user when nothing of its own is left, and redial deploy makes ours"
 _REASONS = {
     (
         "message type",
         "sent by",
-    ): "a contract cannot be altered: give it a new name, and list the old one "
-    "under contract.previous",
-    (
-        "user",
-        "logs in by",
-    ): "drop the user when nothing of its own is left, and redial deploy makes ours",
-    (
-        "user",
-        "of type",
-    ): "drop the user when nothing of its own is left, and redial deploy makes ours",
-    (
-        "type",
-        "kept in",
-    ): "drop the procedures that use it and the type; redial deploy makes them again",
+    ): "a contract cannot be altered: give it a new name, and list the old "
+    "one under contract.previous",
+    ("user", "logs in by"): _MADE_OTHERWISE,
+    ("user", "of type"): _MADE_OTHERWISE,
+    ("type", "kept in"): "drop what uses it, and the type; redial deploy makes them again",
     ("index", "partitions"): "only whoever has partitioned it knows where its rows belong",
     ("mark", "configuration"): "two configurations say it is theirs: find out whose it is",
-    ("route", "leads to"): "the service's database is found by its broker's number: redial deploy",
-    ("database", "Service Broker"): "see the message of redial deploy",
 }
 
 
@@ -271,7 +269,7 @@ def _named_again(difference: Difference, schema: str) -> str:
             f"look at the rows of {name}: what a deployment has made since has the name. Move what is "
             "wanted, and drop it."
         )
-    old = literal(f"{quote_name(schema)}.{quote_name(name)}")
+    old = literal(qualified(schema, name))
     new, *more = difference.wanted.split(", ")
     if more:
         return f"EXECUTE sys.sp_rename {old}, N'one of {difference.wanted}', whichever it was."
@@ -298,16 +296,11 @@ _ALONE = "it stands by itself, and an application may use it"
 
 def _stands_alone(thing: Thing) -> bool:
     """Whether it is somebody's and neither part of what is ours nor in the way of a name of ours."""
-    kind, name, of = thing
-    if kind == "permission":
-        return of == "SCHEMA dbo"
-    alone = kind in ("object", "alias type", "type", "XML schema collection")
-    alone = alone or (kind == "module" and not of)
-    return alone and name.rpartition(" (")[0] not in NAMES and name not in NAMES
-
-
-NAMES = object_names()
-"""Of all that any choices make."""
+    if thing.kind == "permission":
+        return thing.of == "SCHEMA dbo"
+    alone = thing.kind in ("object", "alias type", "type", "XML schema collection")
+    alone = alone or (thing.kind == "module" and not thing.of)
+    return alone and thing.object_name not in object_names()
 
 
 def _unknown_as_ours(difference: Difference) -> bool:
@@ -360,11 +353,19 @@ def _of_monitoring_choice(difference: Difference) -> bool:
         return False
     if difference.thing.kind == "broker priority":
         return OURS in difference.has
-    if difference.thing.kind == "service":
-        return re.fullmatch("redial/.*/trouble", difference.thing.name) is not None
-    service = re.fullmatch("redial/(.*)/trouble", difference.has.get("service", ""))
-    ours = service is not None and difference.thing.name == f"redial_{service[1]}_trouble"
-    return ours and difference.thing.kind == "event notification"
+    if difference.thing.kind != "event notification":
+        return tells_of_trouble(difference.thing)
+    service = _TROUBLE.fullmatch(difference.has["service"])
+    return service is not None and difference.thing.name == f"redial_{service[1]}_trouble"
+
+
+def tells_of_trouble(thing: Thing) -> bool:
+    """Whether it is the service of notify_queue_off."""
+    return thing.kind == "service" and _TROUBLE.fullmatch(thing.name) is not None
+
+
+_TROUBLE = re.compile("redial/(.*)/trouble")
+"""Name of that service, with the configuration's in it."""
 
 
 def _of_landing_choice(difference: Difference) -> bool:

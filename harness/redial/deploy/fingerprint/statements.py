@@ -25,7 +25,7 @@ from redial.deploy.fingerprint.model import (
 )
 from redial.deploy.fingerprint.surroundings import settable
 from redial.deploy.fingerprint.tables import PRIMARY
-from redial.quoting import literal, quote_name
+from redial.quoting import literal, qualified, quote_name
 
 DATABASE_OPTIONS = {
     "delayed durability": "DELAYED_DURABILITY = DISABLED",
@@ -124,7 +124,7 @@ def _changed(difference: Difference, schema: str) -> str | None:
 
 
 def _table(difference: Difference, schema: str) -> str | None:
-    table = _own(schema, difference.thing.name)
+    table = qualified(schema, difference.thing.name)
     if difference.what == "lock escalation":
         return f"ALTER TABLE {table} SET (LOCK_ESCALATION = {difference.wanted.upper()});"
     words = difference.found.split(", ") if difference.what == "special" else []
@@ -137,7 +137,7 @@ def _table(difference: Difference, schema: str) -> str | None:
 
 def _index(difference: Difference, schema: str) -> str | None:
     thing, what, value = difference.thing, difference.what, difference.wanted.upper()
-    on = f"{quote_name(thing.name)} ON {_own(schema, thing.of)}"
+    on = f"{quote_name(thing.name)} ON {qualified(schema, thing.of)}"
     if what in _INDEX_SET:
         return f"ALTER INDEX {on} SET ({_INDEX_SET[what]} = {value});"
     if what == "statistics":
@@ -154,7 +154,7 @@ def _index(difference: Difference, schema: str) -> str | None:
 
 def _column(difference: Difference, schema: str) -> str | None:
     thing, wants = difference.thing, difference.wants
-    table, column = _own(schema, thing.of), quote_name(thing.name)
+    table, column = qualified(schema, thing.of), quote_name(thing.name)
     if not difference.has:
         return None  # of a table type: it cannot be altered
     if difference.what in ("default", "default's name"):
@@ -180,13 +180,13 @@ def _default(difference: Difference, schema: str) -> str | None:
     named = wants["default's name"]
     constraint = f"CONSTRAINT {quote_name(named)} " if named else ""
     value = wants[DEFAULT_AS_WRITTEN]
-    table = _own(schema, thing.of)
+    table = qualified(schema, thing.of)
     return f"ALTER TABLE {table} ADD {constraint}DEFAULT ({value}) FOR {quote_name(thing.name)};"
 
 
 def _queue(difference: Difference, schema: str) -> str | None:
     option = _QUEUE.get(difference.what)
-    queue = _own(schema, difference.thing.name)
+    queue = qualified(schema, difference.thing.name)
     return f"ALTER QUEUE {queue} WITH {option};" if option else None
 
 
@@ -202,19 +202,21 @@ def _route(difference: Difference, schema: str) -> str | None:
 def _module(difference: Difference, schema: str) -> str | None:
     thing = difference.thing
     if difference.found == HIDDEN:
-        return f"DROP {module_kind(difference.wanted)} {_own(schema, thing.name)};"
+        return f"DROP {module_kind(difference.wanted)} {qualified(schema, thing.name)};"
     if difference.what == "text":
         return _other_kind(difference, schema)
     if difference.what != "fires":
         return None
-    return f"ENABLE TRIGGER {_own(schema, thing.name)} ON {_own(schema, thing.of)};"
+    return f"ENABLE TRIGGER {qualified(schema, thing.name)} ON {qualified(schema, thing.of)};"
 
 
 def _other_kind(difference: Difference, schema: str) -> str | None:
     """DROP of a module that has another kind of module's name, which ALTER does not take (2010)."""
     there, wanted = module_kind(difference.found), module_kind(difference.wanted)
     same = there == wanted and wanted != "FUNCTION"  # there are three kinds of them
-    return None if same or not there else f"DROP {there} {_own(schema, difference.thing.name)};"
+    return (
+        None if same or not there else f"DROP {there} {qualified(schema, difference.thing.name)};"
+    )
 
 
 def _gate(difference: Difference, schema: str) -> str | None:
@@ -257,7 +259,7 @@ def _owner(difference: Difference, schema: str) -> str:
     kind, name, _ = difference.thing
     if not difference.wanted:
         where = "TYPE" if kind == "type" else "OBJECT"
-        return f"ALTER AUTHORIZATION ON {where}::{_own(schema, name)} TO SCHEMA OWNER;"
+        return f"ALTER AUTHORIZATION ON {where}::{qualified(schema, name)} TO SCHEMA OWNER;"
     to = quote_name(difference.wanted)
     return f"ALTER AUTHORIZATION ON {kind.upper()}::{quote_name(name)} TO {to};"
 
@@ -265,15 +267,15 @@ def _owner(difference: Difference, schema: str) -> str:
 def _missing(difference: Difference, schema: str) -> str | None:
     kind, name, of = difference.thing
     if alike := difference.has.get(ALIKE):
-        old = literal(f"{_own(schema, of)}.{quote_name(alike)}")
+        old = literal(f"{qualified(schema, of)}.{quote_name(alike)}")
         return f"EXECUTE sys.sp_rename {old}, {literal(name)}, {literal(kind.upper())};"
     if kind == "index":
         return _made(difference, schema)
     if kind == "column" and AS_WRITTEN in difference.wants:
-        return f"ALTER TABLE {_own(schema, of)} ADD {difference.wants[AS_WRITTEN]};"
+        return f"ALTER TABLE {qualified(schema, of)} ADD {difference.wants[AS_WRITTEN]};"
     if kind == "owned object":
         row = f"({literal(of)}, {literal(name)})"
-        return f"INSERT INTO {_own(schema, 'OwnedObject')} (Kind, Name) VALUES {row};"
+        return f"INSERT INTO {qualified(schema, 'OwnedObject')} (Kind, Name) VALUES {row};"
     if kind == "mark" and name in MARKED_INSIDE:
         return f"EXECUTE {quote_name(schema)}.[usp_Mark] {literal(name)}, {literal(of)};"
     return _LOCAL if difference.thing == LOCAL_ROUTE else None
@@ -285,7 +287,7 @@ def _made(difference: Difference, schema: str) -> str | None:
     written = wants.get(AS_WRITTEN)
     if written is None:
         return None
-    table = _own(schema, thing.of)
+    table = qualified(schema, thing.of)
     made = f"{written};" if written.startswith("CREATE ") else f"ALTER TABLE {table} ADD {written};"
     if wants["sequential"] != ON:
         return made
@@ -310,7 +312,7 @@ def _excess(difference: Difference, schema: str) -> str | None:
         return _drop_column(difference, schema)
     if kind == "module":
         what = module_kind(difference.found)
-        return f"DROP {what} {_own(schema, name)};" if what else None
+        return f"DROP {what} {qualified(schema, name)};" if what else None
     if kind == "signature":
         return _drop_signature(difference, schema)
     return _drop(thing, schema)
@@ -321,19 +323,19 @@ def _drop_signature(difference: Difference, schema: str) -> str | None:
     if name == NO_KEY:
         return None
     form = difference.has["form"].upper()
-    module = _own(schema, difference.thing.of)
+    module = qualified(schema, difference.thing.of)
     return f"DROP {form} FROM {module} BY CERTIFICATE {quote_name(name)};"
 
 
 def _drop(thing: Thing, schema: str) -> str | None:
     """DROP of what holds no rows and no dialogs, and of what a person drops who knows better."""
     kind, name, of = thing
-    own, quoted = _own(schema, name), quote_name(name)
-    object_name, _, code = name.rpartition(" (")
+    own, quoted = qualified(schema, name), quote_name(name)
+    code = name.rpartition(" (")[2]
     objects = {"SN)": "SYNONYM", "SO)": "SEQUENCE"}
     if kind == "object":
         word = objects.get(code)
-        return f"DROP {word} {_own(schema, object_name)};" if word else None
+        return f"DROP {word} {qualified(schema, thing.object_name)};" if word else None
     if kind in ("check", "foreign key"):
         return f"ALTER TABLE {_named(schema, of)} DROP CONSTRAINT {quoted};"
     if kind == "mark of another configuration":
@@ -341,7 +343,7 @@ def _drop(thing: Thing, schema: str) -> str | None:
         where = f"{literal(on)}, {literal(of.removeprefix(f'{on} '))}" if on else ""
         return f"EXECUTE sys.sp_dropextendedproperty {literal(name)}, {where};" if on else None
     drops = {
-        "statistics": f"DROP STATISTICS {_own(schema, of)}.{quoted};",
+        "statistics": f"DROP STATISTICS {qualified(schema, of)}.{quoted};",
         "trigger": f"DROP TRIGGER {_named(schema, name)};",
         "table": f"DROP TABLE {own};",
         "type": f"DROP TYPE {own};",
@@ -351,15 +353,15 @@ def _drop(thing: Thing, schema: str) -> str | None:
         "route": f"DROP ROUTE {quoted};",
         "certificate": f"DROP CERTIFICATE {quoted};",
         "remote service binding": f"DROP REMOTE SERVICE BINDING {quoted};",
-        "event notification": f"DROP EVENT NOTIFICATION {quoted} ON QUEUE {_own(schema, of)};",
+        "event notification": f"DROP EVENT NOTIFICATION {quoted} ON QUEUE {qualified(schema, of)};",
         "broker priority": f"DROP BROKER PRIORITY {quoted};",
         "queue": f"DROP QUEUE {own};",
         "contract": f"ALTER SERVICE {quote_name(of)} (DROP CONTRACT {quoted});" if of else None,
         "service": f"DROP SERVICE {quoted};",
         "schema": f"ALTER AUTHORIZATION ON SCHEMA::{quoted} TO [dbo];",
         "role membership": f"ALTER ROLE {quoted} DROP MEMBER {quote_name(of)};",
-        "setting": f"DELETE FROM {_own(schema, 'Setting')} WHERE Name = {literal(name)};",
-        "gate": f"DELETE FROM {_own(schema, 'Gate')} WHERE ConfigId = {name};",
+        "setting": f"DELETE FROM {qualified(schema, 'Setting')} WHERE Name = {literal(name)};",
+        "gate": f"DELETE FROM {qualified(schema, 'Gate')} WHERE ConfigId = {name};",
     }
     return drops.get(kind)
 
@@ -373,7 +375,7 @@ def _drop_index(difference: Difference, schema: str) -> str | None:
     thing = difference.thing
     if not difference.has:
         return None
-    table = _own(schema, thing.of)
+    table = qualified(schema, thing.of)
     if difference.has["role"] in (PRIMARY, "unique constraint"):
         return f"ALTER TABLE {table} DROP CONSTRAINT {quote_name(thing.name)};"
     return f"DROP INDEX {quote_name(thing.name)} ON {table};"
@@ -383,7 +385,7 @@ def _drop_column(difference: Difference, schema: str) -> str | None:
     thing = difference.thing
     if not difference.has:
         return None
-    table, default = _own(schema, thing.of), difference.has["default's name"]
+    table, default = qualified(schema, thing.of), difference.has["default's name"]
     constraint = f"CONSTRAINT {quote_name(default)}, " if default else ""
     return f"ALTER TABLE {table} DROP {constraint}COLUMN {quote_name(thing.name)};"
 
@@ -426,14 +428,10 @@ def _together(drop: str | None, make: str | None) -> str | None:
     return f"SET XACT_ABORT ON; BEGIN TRANSACTION; {drop} {make} COMMIT TRANSACTION;"
 
 
-def _own(schema: str, name: str) -> str:
-    return f"{quote_name(schema)}.{quote_name(name)}"
-
-
 def _named(schema: str, name: str) -> str:
     """A name that may be of another schema, as things of the model are called."""
     other, dot, rest = name.partition(".")
-    return _own(other, rest) if dot else _own(schema, name)
+    return qualified(other, rest) if dot else qualified(schema, name)
 
 
 def _known(thing: Thing) -> bool:
