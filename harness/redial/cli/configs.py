@@ -45,7 +45,8 @@ def load_named(name: str) -> Config:
         raise UserError(
             f"--config {name}",
             f"there is no such file in {here.configs}",
-            f"{meant(name, known)}use one of: {', '.join(known)}; or add sql/configs/{name}.toml",
+            f"{meant(name, known)}use one of: {', '.join(known)}"
+            + (f"; or add sql/configs/{name}.toml" if name.isidentifier() else ""),
         )
     return load(here.configs / f"{name or known[0]}.toml")
 

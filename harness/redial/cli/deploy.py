@@ -10,7 +10,7 @@ from typing import Any
 from redial.cli.accepted import accepted
 from redial.cli.adopting import write
 from redial.cli.configs import load_named
-from redial.cli.errors import UserError, command, quoted
+from redial.cli.errors import UserError, command, quoted, waits
 from redial.cli.installing import (
     Allowed,
     heard,
@@ -106,6 +106,7 @@ def deploy(
     overwrite: replace texts that were changed by hand. undo: take back what somebody has chosen, or
     added to what is ours. allow_loss: TABLE=ROWS, each a table to drop.
     """
+    waits(wait_seconds)
     model = load_named(config)
     config = model.name
     files = None if mutant else reviewed(config, model, from_folder)

@@ -233,6 +233,7 @@ def history(
         "yes": "do it; without it only the plan is shown",
         "wait_seconds": _WAIT,
         "overwrite": _OVERWRITE,
+        "undo": _UNDO,
     }
 )
 def rollback(
@@ -245,6 +246,7 @@ def rollback(
     yes: bool = False,
     wait_seconds: int = 60,
     overwrite: bool = False,
+    undo: bool = False,
 ) -> None:
     """Plan the way back to an earlier deployment, folder or commit; with --yes, go it. Exits as plan."""
     from redial.cli.history import rollback as run
@@ -258,6 +260,7 @@ def rollback(
         yes=yes,
         wait_seconds=wait_seconds,
         overwrite=overwrite,
+        undo=undo,
     )
 
 

@@ -34,6 +34,18 @@ class UserError(Exception):
         super().__init__(f"{what}: {why}\n  Next: {next}")
 
 
+LONGEST = 2**31 // 1000
+"""Seconds that SET LOCK_TIMEOUT takes; milliseconds in an int (its page)."""
+
+
+def waits(seconds: int | None) -> None:
+    """Raises UserError for a --wait-seconds that nobody can wait."""
+    if seconds is not None and not 0 <= seconds < LONGEST:
+        raise UserError(
+            f"--wait-seconds {seconds}", "is no time to wait", f"use 0 to {LONGEST - 1}"
+        )
+
+
 def command(function: Callable[..., int | None]) -> Callable[..., None]:
     """Make a function a command: its return value is the exit status, expected errors are shown.
 

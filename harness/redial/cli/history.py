@@ -10,7 +10,7 @@ from typing import Any
 
 from redial.cli.accepted import accepted, append, day, entry_text, to_accept
 from redial.cli.configs import load_named
-from redial.cli.errors import UserError, command
+from redial.cli.errors import UserError, command, waits
 from redial.cli.installing import Allowed, install, reviewed, revision
 from redial.cli.older import Older, older
 from redial.cli.plan import SHORT, shown
@@ -20,6 +20,7 @@ from redial.deploy import connect_odbc, survey
 from redial.deploy.accepting import accept as accepting
 from redial.deploy.apply import exclusive, looking, recorded
 from redial.deploy.baseline import forget_accepted, keep_baseline, old_keys
+from redial.deploy.fingerprint.model import REMOVED
 from redial.deploy.fingerprint.queries import SENDS
 from redial.deploy.history import (
     DONE,
@@ -104,6 +105,8 @@ def _deployed(one: Deployment) -> str:
         one.kept
     ]
     when = f"{one.when:%Y-%m-%d %H:%M:%S}"
+    if one.version == REMOVED:
+        return f"{one.number:>4}  {when}  {REMOVED} by {one.by}"
     return f"{one.number:>4}  {when}  {one.content[:SHORT]}  {one.version} by {one.by}{back}"
 
 
@@ -137,15 +140,17 @@ def rollback(
     yes: bool = False,
     wait_seconds: int | None = None,
     overwrite: bool = False,
+    undo: bool = False,
 ) -> int:
     """Plan the way back to an earlier deployment, and with ``yes`` go it. Exits as plan does.
 
     to: its number in ``redial history``; by default the last whose files were others. from_source: a
-    folder or a commit whose files are taken instead. overwrite: replace what was changed by hand.
+    folder or a commit whose files are taken instead. overwrite, undo: as deploy has them.
     """
+    waits(wait_seconds)
     model = load_named(config)
     config = model.name
-    allowed = Allowed(overwrite, wait_seconds=wait_seconds, accepted=accepted())
+    allowed = Allowed(overwrite, wait_seconds=wait_seconds, accepted=accepted(), undo=undo)
     if to is not None and from_source is not None:
         raise UserError(f"--to {to} --from {from_source}", "are two ways", "say one of them")
     goal = older(config, model, from_source) if from_source is not None else None
@@ -158,6 +163,7 @@ def rollback(
                 connection,
                 goal.files,
                 overwrite=overwrite,
+                undo=undo,
                 wait_seconds=wait_seconds,
                 accepted=allowed.accepted,
             )
@@ -214,6 +220,7 @@ def baseline(
     surrounds it, or only what ``finding`` names. until: last day of it. wait_seconds: for a deployment that
     runs. 2 when something is not accepted.
     """
+    waits(wait_seconds)
     model = load_named(config)
     config = model.name
     files, stays = reviewed(config, model, from_folder), accepted()
@@ -298,6 +305,7 @@ def repair(
     wait_seconds: int = 60,
 ) -> None:
     """Put the history right: attempts cut off, kept files that cannot be read, a row that is lost."""
+    waits(wait_seconds)
     model = load_named(config)
     config = model.name
     files, stays = reviewed(config, model, from_folder), accepted()

@@ -14,9 +14,9 @@ from redial.cli.errors import UserError
 from redial.config import Config
 from redial.deploy import Connect, Plan, Survey, apply
 from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
-from redial.deploy.apply import installation, telling
+from redial.deploy.apply import Heard, installation, telling
 from redial.deploy.fingerprint.repair import ways_of
-from redial.deploy.finishing import finish, losing, undo, undoing
+from redial.deploy.finishing import finish, losing, undo, undoing, unmoved
 from redial.deploy.history import Story, content_of
 from redial.deploy.loss import left_over
 from redial.deploy.skipping import unchanged
@@ -116,11 +116,12 @@ def install(
     """
     looks: list[Look] = []
 
-    def opening(connection: Any) -> None:
-        undo(connection, config, seen.looks, allowed.ways, _say)
+    def opening(connection: Any, hear: Heard) -> None:
+        unmoved(connection, config, files, seen.plan)
+        undo(connection, config, seen.looks, allowed.ways, _say, hear)
 
-    def then(connection: Any) -> None:
-        found = finish(connection, config, files, seen.looks, allowed.losses, _say)
+    def then(connection: Any, hear: Heard) -> None:
+        found = finish(connection, config, files, seen.looks, allowed.losses, _say, hear)
         looks.extend(accept(found, config.name, allowed.accepted))
 
     report = apply(

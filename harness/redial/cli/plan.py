@@ -71,7 +71,7 @@ def _rows(action: Action) -> list[str]:
 
 def moves(plan: Plan) -> str:
     """Content hashes before and after."""
-    before = plan.before[:SHORT] or "nothing"
+    before = plan.before[:SHORT] if plan.before.strip("0") else "nothing"
     return f"{before} stays" if plan.before == plan.after else f"{before} -> {plan.after[:SHORT]}"
 
 

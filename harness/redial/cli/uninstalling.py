@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redial.cli.configs import load_named
-from redial.cli.errors import UserError, command
+from redial.cli.errors import UserError, command, waits
 from redial.cli.installing import heard, progress, revision
 from redial.cli.plan import counted
 from redial.cli.server import open_server
@@ -33,6 +33,15 @@ def uninstall(
     Tables stay unless ``purge_data``, and rows beyond ``purge_rows``. 2 when only the plan was shown.
     print_only: the T-SQL, and nothing else.
     """
+    waits(wait_seconds)
+    if purge_rows < 0 or (purge_rows and not purge_data):
+        raise UserError(
+            f"--purge-rows {purge_rows}",
+            "goes with --purge-data: without it no row is lost"
+            if purge_rows > 0
+            else "is no number of rows",
+            "redial uninstall --purge-data says how many rows there are",
+        )
     model = load_named(config)
     config = model.name
     if yes and yes != config:

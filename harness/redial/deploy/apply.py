@@ -41,6 +41,9 @@ Progress = Callable[[str, int, int], None]
 Heard = Callable[[str], None]
 """Called with what the server says meanwhile (PRINT)."""
 
+Step = Callable[[Any, Heard], None]
+"""What is done over a connection, and who is told what the server says."""
+
 
 @dataclass
 class DeployReport:
@@ -65,8 +68,8 @@ def apply(
     story: Story | None = None,
     words: Mapping[str, str] | None = None,
     skip: Iterable[str] = (),
-    opening: Callable[[Any], None] | None = None,
-    then: Callable[[Any], None] | None = None,
+    opening: Step | None = None,
+    then: Step | None = None,
     heard: Heard | None = None,
 ) -> DeployReport:
     """Install ``config``, or bring an installation up to date; doing it twice is harmless.
@@ -202,8 +205,8 @@ def _send(
     *,
     story: Story | None = None,
     whole: Mapping[str, str] | None = None,
-    opening: Callable[[Any], None] | None = None,
-    then: Callable[[Any], None] | None = None,
+    opening: Step | None = None,
+    then: Step | None = None,
     tolerated: int | None = None,
     heard: Heard | None = None,
 ) -> DeployReport:
@@ -236,7 +239,7 @@ def _send(
             naming(connection, config),
         ):
             if opening is not None:
-                opening(connection)
+                opening(connection, hear)
             with _at_home(connection, config) as home:
                 for number, (name, text) in enumerate(files, 1):
                     if progress:
@@ -254,7 +257,7 @@ def _send(
                     if record is not None and name in RECORD_FILES:
                         record.begin()
             if then is not None:
-                then(connection)
+                then(connection, hear)
     return report
 
 

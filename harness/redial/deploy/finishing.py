@@ -9,12 +9,14 @@ from typing import Any
 
 from redial.config import Config
 from redial.deploy.actions import repairs
-from redial.deploy.apply import LOCK_TIMEOUT, use
+from redial.deploy.apply import LOCK_TIMEOUT, Heard, use
 from redial.deploy.errors import DeployError, server_message
 from redial.deploy.fingerprint import merged, surroundings, written
 from redial.deploy.history import content_of, know
 from redial.deploy.loss import dropping
+from redial.deploy.plan import Plan, fingerprint
 from redial.deploy.verify import Look, home_of, look_over
+from redial.odbc import said as said_by
 
 Say = Callable[[str], None]
 
@@ -29,18 +31,38 @@ def losing(looks: Iterable[Look], losses: Mapping[str, int]) -> list[tuple[str, 
     return [(one.database, sql) for one in looks for sql in dropping(one, losses)]
 
 
+def unmoved(connection: Any, config: Config, files: Mapping[str, str], plan: Plan) -> None:
+    """Look again, now that nobody else deploys: a plan is for what it has seen. Raises DeployError."""
+    now = look_over(config, connection, files)
+    if fingerprint([one.found for one in now]) != plan.fingerprint:
+        raise DeployError(
+            "plan",
+            1,
+            None,
+            "somebody has changed the installation since this plan was made. Nothing was done. Next: the "
+            "same command again, which plans anew",
+        )
+
+
 def undo(
-    connection: Any, config: Config, seen: Iterable[Look], ways: Container[str], say: Say
+    connection: Any,
+    config: Config,
+    seen: Iterable[Look],
+    ways: Container[str],
+    say: Say,
+    heard: Heard,
 ) -> None:
     """Undo what was changed by hand and no file undoes, before the files: an owner's change takes
     grants away, which the files then give again.
 
     seen: what the plan was made of; what has come since is nobody's order, and the last look names it.
     ways: of mending that are gone. say: told each statement before it runs, and why one did not: rows with
-    equal keys must not keep a missing procedure away. Verification names what is left.
+    equal keys must not keep a missing procedure away. Verification names what is left. heard: told what the
+    server says.
     """
     looks = list(seen)
-    _run_all(connection, config, home_of(looks).database, undoing(looks, ways), say, stop=False)
+    todo = undoing(looks, ways)
+    _run_all(connection, config, home_of(looks).database, todo, say, heard, stop=False)
 
 
 def finish(
@@ -50,15 +72,16 @@ def finish(
     before: Iterable[Look],
     losses: Mapping[str, int],
     say: Say,
+    heard: Heard,
 ) -> list[Look]:
     """Drop what may be lost, and look again.
 
     before: what was seen before the deployment. losses: rows of the tables that may be dropped. say:
-    told each statement before it runs. Raises DeployError.
+    told each statement before it runs. heard: told what the server says. Raises DeployError.
     """
     looks = look_over(config, connection, files)
     todo = losing(looks, losses)
-    _run_all(connection, config, home_of(looks).database, todo, say)
+    _run_all(connection, config, home_of(looks).database, todo, say, heard)
     if todo:
         looks = look_over(config, connection, files)
     return keep_known(connection, config, files, looks, list(before))
@@ -70,6 +93,7 @@ def _run_all(
     home: str,
     todo: list[tuple[str, str]],
     say: Say,
+    heard: Heard,
     *,
     stop: bool = True,
 ) -> None:
@@ -80,7 +104,7 @@ def _run_all(
     for database, sql in todo:
         say(f"repairing in {database}: {_shown(sql)}")
         try:
-            _run(connection, database if config.target.database else None, sql)
+            _run(connection, database if config.target.database else None, sql, heard)
         except DeployError as error:
             if stop or error.number in (None, LOCK_TIMEOUT):
                 raise
@@ -113,15 +137,18 @@ def _shown(sql: str) -> str:
     return " ".join(sql.split())
 
 
-def _run(connection: Any, database: str | None, sql: str) -> None:
+def _run(connection: Any, database: str | None, sql: str, heard: Heard) -> None:
     """One statement, in another database where one is named. Raises DeployError that shows it."""
     if database is not None:
         use(connection, database)
     with closing(connection.cursor()) as cursor:
         try:
             cursor.execute(sql)
-            while cursor.nextset():
-                pass
+            more = True
+            while more:
+                for words in said_by(cursor):
+                    heard(words)
+                more = cursor.nextset()
         except Exception as error:
             number, text = server_message(error)
             raise DeployError(f"repair {_shown(sql)}", 1, number, text) from error

@@ -15,13 +15,14 @@ from redial.deploy.apply import installation
 from redial.deploy.fingerprint import Difference, Thing, wanted
 from redial.deploy.fingerprint.compare import CHANGED
 from redial.deploy.fingerprint.model import HIDDEN
+from redial.deploy.fingerprint.repair import REPLACED, way
 from redial.deploy.history import content_of, kept_files
 from redial.deploy.live import SHOWN
 from redial.deploy.verify import Look, files_of_side, home_of
 from redial.render import sides
 
 LAST = Thing("deployment", "last")
-REPLACED = "redial.replaced"
+MAY_GO = "redial.replaced"
 """Names a deployment may replace though they have lost our comment (05_preflight)."""
 
 
@@ -33,11 +34,13 @@ class Handwork:
     """Database and name of each."""
     unknown: frozenset[tuple[str, str]] = frozenset()
     """Of these it cannot be told: the files they were made from were not kept."""
+    unwritten: frozenset[tuple[str, str]] = frozenset()
+    """Of these neither: they have lost our comment, and DeploymentHistory its rows."""
 
     @property
     def replaceable(self) -> frozenset[tuple[str, str]]:
         """What --overwrite replaces."""
-        return self.modules | self.unknown
+        return self.modules | self.unknown | self.unwritten
 
     def changed(self, database: str, difference: Difference) -> bool:
         """Whether a difference is one of them."""
@@ -59,6 +62,11 @@ class Handwork:
                 "files of the last deployment were not kept. Next: redial baseline --from the folder "
                 "it was installed from; or redial deploy --overwrite, which replaces them"
             )
+        lines += [
+            f"module {name} in {database} has lost our comment, and no deployment is written down to compare "
+            "it with. Next: look at its text; redial deploy --overwrite replaces it"
+            for database, name in sorted(self.unwritten)
+        ]
         return lines
 
 
@@ -68,7 +76,7 @@ def words_of(replaced: Iterable[tuple[str, str]], looks: Iterable[Look]) -> dict
     replaced: database and name of each.
     """
     return {
-        REPLACED if one.home else f"{REPLACED}.target": f",{','.join(names)},"
+        MAY_GO if one.home else f"{MAY_GO}.target": f",{','.join(names)},"
         for one in looks
         if (names := sorted(name for place, name in replaced if place == one.database))
     }
@@ -94,8 +102,17 @@ def handwork(connection: Any, config: Config, looks: list[Look], files: dict[str
         if is_text(difference)
     ]
     last = home_of(looks).found.get(LAST, {}).get("content")
-    if not differ or last is None:
-        return Handwork()  # nothing was ever finished: an installation that stopped goes on
+    if not differ:
+        return Handwork()
+    if last is None:  # an installation that stopped goes on, but for what may be somebody's
+        ours = {one.database for one in looks if any(thing.kind == "mark" for thing in one.found)}
+        return Handwork(
+            unwritten=frozenset(
+                (database, one.thing.name)
+                for database, _, one in differ
+                if way(one) == REPLACED and database in ours
+            )
+        )
     kept = kept_files(connection, config.schema_name, last)
     if last == content_of(files, config.schema_name):
         kept[last] = files

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from typing import Any
 
 from redial.config import Config
 from redial.deploy.apply import counting, looking, removal_files, telling, use
@@ -15,6 +17,7 @@ from redial.deploy.fingerprint.model import MEMBER, SURROUNDING
 from redial.deploy.live import Live, live
 from redial.deploy.port import Connect
 from redial.deploy.verify import Look, home_of, look_over
+from redial.quoting import literal
 from redial.server import label_of
 
 KEPT = frozenset({"table", "schema", "user", "role"})
@@ -59,7 +62,7 @@ class Removal:
     stays: tuple[str, ...] = ()
     """What somebody else has made there, and stays."""
     held: tuple[str, ...] = ()
-    """What of ours a purge leaves, and why."""
+    """What of ours it leaves, and why."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ def removal_plan(
             if config.target.database and not one.unseen:
                 use(connection, one.database)
             if not one.unseen and _anything(one, config):
-                found.append(_removal(one, live(connection, config.schema_name), purge))
+                at_work = live(connection, config.schema_name)
+                found.append(_removal(one, at_work, purge, _shared(connection, config)))
     return RemovalPlan(
         label_of(home_of(looks).version or "a server that tells nothing of itself"),
         found,
@@ -104,10 +108,38 @@ def _anything(one: Look, config: Config) -> bool:
     return one.installed or Thing("user", config.roles.module) in one.found
 
 
-def _removal(one: Look, at_work: Live, purge: bool) -> Removal:
+_SHARED = """
+SELECT x.Kind, x.Name, u.Others
+FROM (SELECT N'service' AS Kind, s.name AS Name, 17 AS Class, s.service_id AS Id FROM sys.services AS s
+      UNION ALL
+      SELECT N'contract', sc.name, 16, sc.service_contract_id FROM sys.service_contracts AS sc
+      UNION ALL
+      SELECT N'message type', mt.name, 15, mt.message_type_id FROM sys.service_message_types AS mt) AS x
+CROSS APPLY (SELECT COUNT(CASE WHEN ep.name LIKE N'Redial.user.%' AND ep.name <> m.Mark THEN 1 END) AS Others,
+                    COUNT(CASE WHEN ep.name = N'Redial.made' THEN 1 END) AS Made
+             FROM (SELECT CONCAT(N'Redial.user.', SCHEMA_ID({schema})) AS Mark) AS m
+             LEFT OUTER JOIN sys.extended_properties AS ep ON ep.class = x.Class AND ep.major_id = x.Id) AS u
+WHERE u.Others > 0 OR u.Made = 0;
+"""
+"""What configurations can share and is not ours alone: uninstall.sql asks the same before it drops."""
+
+
+def _shared(connection: Any, config: Config) -> dict[Thing, str]:
+    """What of it stays, and why. One round trip."""
+    with closing(connection.cursor()) as cursor:
+        rows = cursor.execute(_SHARED.format(schema=literal(config.schema_name))).fetchall()
+    return {
+        Thing(kind, name): "another configuration uses it" if others else "it was there before"
+        for kind, name, others in rows
+    }
+
+
+def _removal(one: Look, at_work: Live, purge: bool, shared: dict[Thing, str]) -> Removal:
+    """shared: what others have a part in, and stays."""
     ours = [thing for thing in one.found if thing in one.wanted and not _part(thing)]
     ours = [thing for thing in ours if thing != LOCAL_ROUTE]  # every database has it
-    held = _held(one) if purge else {}
+    held = {thing: why for thing, why in shared.items() if thing in ours}
+    held |= _held(one) if purge else {}
     counts = Counter(thing.kind for thing in ours)
     gone = Counter(
         thing.kind for thing in ours if (purge or thing.kind not in KEPT) and thing not in held

@@ -25,7 +25,7 @@ from redial.deploy.fingerprint import (
     wanted,
 )
 from redial.deploy.fingerprint.keys import exchanged, needed
-from redial.deploy.fingerprint.model import MEMBER
+from redial.deploy.fingerprint.model import MEMBER, REMOVED
 from redial.deploy.fingerprint.repair import DEPLOY, advised
 from redial.deploy.port import Connect
 from redial.render import Side, render, sides, signed_modules, signer_prefix
@@ -114,13 +114,30 @@ def verify(config: Config, connect: Connect, files: Mapping[str, str] | None = N
 
 def findings(looks: Iterable[Look]) -> list[str]:
     """What is wrong in each database, with its next step."""
-    found: list[str] = []
-    for one in looks:
+    seen, found = list(looks), []
+    removed = _removed(seen)
+    for one in seen:
         said = list(one.others)
-        if one.installed:
+        if one.installed and removed:
+            said = [UNINSTALLED]
+        elif one.installed:
             said += [advised(difference, one.schema) for difference in one.differences]
         found += [f"in {one.database}: {line}" for line in said]
     return found
+
+
+UNINSTALLED = (
+    "it was uninstalled, and what is left are its tables, schema, roles and user. Who may: db_owner. "
+    "Next: redial deploy, which installs it again; or redial uninstall --purge-data, which drops the rest"
+)
+"""Instead of a line for everything that is not there."""
+
+
+def _removed(looks: Iterable[Look]) -> bool:
+    """Whether an uninstall was the last, and has come to its end."""
+    ours = [one.found.get(Thing("deployment", "last"), {}) for one in looks if one.home]
+    left = any(one.unseen or thing.kind == "queue" for one in looks for thing in one.found)
+    return not left and any(own.get("version") == REMOVED for own in ours)
 
 
 def look(config: Config, connect: Connect, files: Mapping[str, str] | None = None) -> list[Look]:

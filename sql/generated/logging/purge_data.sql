@@ -108,7 +108,7 @@ BEGIN
         SET @message = LEFT(CONCAT(@message, @table, N' ', @tableRows, N', '), 1500);
     END;
     SET @message = REPLACE(CONCAT(@message, N'for good. Nothing was done. Next, if nobody needs them: EXECUTE sys.sp_set_session_context N''redial.purge_rows'', ', @total,
-        N'; in this session, then this script again (invoke uninstall: --purge-rows ', @total, N').'), N'%', N'%%');
+        N'; in this session, then this script again (redial uninstall: --purge-rows ', @total, N').'), N'%', N'%%');
     THROW 50143, @message, 1;
 END;
 IF @onlyCount = 1

@@ -68,6 +68,16 @@ def test_one_without_our_comment_is_replaced_before_it_is_asked_whose_it_is(site
     assert status_of(verify, server=site.server) == 0
 
 
+def test_it_is_so_too_where_the_history_has_lost_its_rows(site, capsys):
+    run(site.server, "ALTER PROCEDURE audit.usp_Send AS RETURN 0;")
+    run(site.server, "DELETE FROM audit.DeploymentHistory; DELETE FROM audit.DeploymentText;")
+    assert status_of(deploy, server=site.server) == BLOCKED
+    said = capsys.readouterr().out
+    assert "module usp_Send in site has lost our comment" in said and "--overwrite" in said
+    assert status_of(deploy, server=site.server, overwrite=True) == 0
+    assert status_of(verify, server=site.server) == 0
+
+
 def test_what_the_check_refuses_is_refused_with_overwrite_too_and_nothing_is_sent(site, capsys):
     """1 A module is changed by hand. 2 The database gets a level that is too low. 3 Neither is touched."""
     run(site.server, "ALTER PROCEDURE audit.usp_Send AS RETURN 0;")

@@ -151,6 +151,15 @@ def test_a_module_changed_by_hand_is_not_undone_unasked(later, capsys):
     assert "/* hand */" not in run(later.server, TEXT.replace("LogError", "StartQueue"))[0][0]
 
 
+def test_what_somebody_has_switched_off_goes_back_with_undo_only(later, capsys):
+    run(later.server, "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    options = {"server": later.server, "from_source": "v1", "yes": True}
+    off = "SELECT COUNT(*) FROM sys.service_queues WHERE is_receive_enabled = 0;"
+    for undo, left in ((False, 1), (True, 0)):
+        assert status_of(rollback, **options, undo=undo) == 1  # the column
+        assert run(later.server, off) == [(left,)]
+
+
 PLACES = ["_usp_LogError", "90_deployment"]
 """Files at which the process is killed: one that changes, and the last."""
 

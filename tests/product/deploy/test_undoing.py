@@ -8,8 +8,9 @@ from importlib import import_module
 import pytest
 
 from redial.cli.deploy import deploy, plan, verify
+from redial.cli.history import history
 from redial.cli.installing import Allowed, install
-from redial.deploy import connect_odbc, survey
+from redial.deploy import DeployError, connect_odbc, survey
 from redial.deploy.apply import looking
 from redial.paths import GENERATED
 from redial.render import read
@@ -73,9 +74,9 @@ def sent(monkeypatch) -> list[str]:
             found.append(text.strip())
         run_batch(connection, name, line, text, *heard)
 
-    def statement(connection, database, text):
+    def statement(connection, database, text, heard):
         found.append(text.strip())
-        run_statement(connection, database, text)
+        run_statement(connection, database, text, heard)
 
     monkeypatch.setattr(sending, "_run_batch", batch)
     monkeypatch.setattr(ends, "_run", statement)
@@ -137,16 +138,40 @@ def test_one_deployment_makes_it_as_the_files_do(site, capsys, what):
     assert status_of(verify, server=site.server) == 0
 
 
-def test_what_has_come_since_the_plan_is_not_undone_and_is_told(site, capsys):
+def test_a_plan_that_is_no_longer_true_is_not_carried_out(site, capsys):
+    """1 A plan is made. 2 Somebody changes something before it has the lock. 3 Nothing is done, and the
+    attempt says why. 4 The same command plans anew."""
     files = read(GENERATED / "audit")
     run(site.server, "DROP VIEW audit.vw_Errors;")
     connect = connect_odbc(site.server)
     with looking(connect, SHIPPED) as connection:
         seen = survey(SHIPPED, connection, files)
     run(site.server, "ALTER QUEUE audit.TargetQueue WITH RETENTION = ON;")
-    assert install(SHIPPED, connect, files, seen, "deploy", Allowed()) == 1
-    said = capsys.readouterr().out
-    assert "queue TargetQueue: retention is on, not off" in said and "repairing" not in said
+    with pytest.raises(DeployError, match="has changed the installation since this plan was made"):
+        install(SHIPPED, connect, files, seen, "deploy", Allowed())
+    assert run(site.server, "SELECT OBJECT_ID(N'audit.vw_Errors');") == [(None,)]
+    assert status_of(history, server=site.server) == 0
+    assert re.search(r"deploy failed.*Nothing was done", capsys.readouterr().out)
+    assert status_of(deploy, server=site.server) == 0
+
+
+def test_what_the_server_says_of_a_repair_is_heard_and_kept(site, monkeypatch, capsys):
+    """1 A repair prints. 2 The user reads it. 3 The attempt has it."""
+    run(site.server, "ALTER TABLE audit.ErrorLog SET (LOCK_ESCALATION = DISABLE);")
+    finishing = import_module("redial.deploy.finishing")
+    repairs = finishing.undoing
+    monkeypatch.setattr(
+        finishing,
+        "undoing",
+        lambda *given: [(where, f"PRINT N'look out'; {sql}") for where, sql in repairs(*given)],
+    )
+    assert status_of(deploy, server=site.server) == 0
+    assert "server: look out" in capsys.readouterr().out
+    [(told,)] = run(
+        site.server,
+        "SELECT TOP (1) Message FROM audit.DeploymentAttempt ORDER BY AttemptId DESC;",
+    )
+    assert "look out" in told
 
 
 def test_a_repair_that_fails_keeps_nothing_else_away(site, capsys):

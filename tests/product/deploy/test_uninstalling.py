@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redial.cli.deploy import verify
+from redial.cli.deploy import deploy, plan, verify
+from redial.cli.history import baseline, repair, rollback
 from redial.cli.uninstalling import uninstall
 from tests.product.sql.lab import send
 
@@ -125,3 +126,67 @@ def test_messages_in_a_queue_are_in_the_plan(site, capsys):
     run(site.server, send("0x01"))
     assert status_of(uninstall, server=site.server) == CHANGES
     assert "in queues: 1 TargetQueue" in capsys.readouterr().out
+
+
+def test_what_another_configuration_uses_is_said_to_stay_and_stays(site, capsys):
+    """1 A second schema's mark is on the contract; the message type was there before. 2 Neither goes."""
+    run(
+        site.server,
+        "EXECUTE sys.sp_addextendedproperty N'Redial.user.999', 1, N'CONTRACT', "
+        "N'//redial/audit/contract'; EXECUTE sys.sp_dropextendedproperty N'Redial.made', "
+        "N'MESSAGE TYPE', N'EndOfStream';",
+    )
+    assert status_of(uninstall, server=site.server) == CHANGES
+    said = capsys.readouterr().out
+    assert "1 message type, " in said and "1 contract" in said.partition("keeps")[2]
+    assert "stays    contract //redial/audit/contract: another configuration uses it" in said
+    assert "stays    message type EndOfStream: it was there before" in said
+    assert status_of(uninstall, server=site.server, yes="audit") == 0
+    left = "SELECT name FROM sys.service_contracts WHERE name LIKE N'//redial%';"
+    assert run(site.server, left) == [("//redial/audit/contract",)]
+    types = "SELECT name FROM sys.service_message_types WHERE name NOT LIKE N'http%' AND name <> N'DEFAULT';"
+    assert ("EndOfStream",) in run(site.server, types)
+
+
+def test_after_an_uninstall_each_look_says_so_in_a_line(site, capsys):
+    """1 The tables stay. 2 It is uninstalled, and has not stopped half way. 3 A deployment installs it."""
+    assert status_of(uninstall, server=site.server, yes="audit") == 0
+    capsys.readouterr()
+    assert status_of(verify, server=site.server) == 1
+    said = capsys.readouterr().out
+    assert "in site: it was uninstalled, and what is left are its tables" in said
+    assert "1 finding on" in said and "half way" not in said
+    assert status_of(plan, server=site.server) == CHANGES
+    said = capsys.readouterr().out
+    assert "files    nothing -> " in said and "by hand" not in said and "half way" not in said
+    assert status_of(uninstall, server=site.server) == CHANGES
+    assert "not ours" not in capsys.readouterr().out
+    assert status_of(deploy, server=site.server) == 0
+    assert status_of(verify, server=site.server) == 0
+
+
+def test_an_uninstall_that_has_stopped_is_no_uninstall(site, capsys):
+    run(site.server, "DROP TABLE audit.DeploymentHistory;")
+    assert status_of(uninstall, server=site.server, yes="audit") == 0
+    assert status_of(verify, server=site.server) == 1
+    assert "has stopped half way (uninstall)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"purge_rows": 5}, "goes with --purge-data"),
+        ({"purge_rows": -5, "purge_data": True}, "is no number of rows"),
+    ],
+)
+def test_a_number_of_rows_that_means_nothing_is_refused(site, capsys, options, why):
+    assert status_of(uninstall, server=site.server, yes="audit", **options) == ERROR
+    assert why in capsys.readouterr().err
+    assert status_of(verify, server=site.server) == 0
+
+
+@pytest.mark.parametrize("command", [deploy, uninstall, rollback, baseline, repair])
+def test_a_time_that_nobody_can_wait_is_refused(command, capsys):
+    for seconds in (-1, 2**31):
+        assert status_of(command, server="never asked", wait_seconds=seconds) == ERROR
+        assert f"--wait-seconds {seconds}: is no time to wait" in capsys.readouterr().err

@@ -169,11 +169,12 @@ def _of(thing: Thing, wanted: Properties, catalog: Catalog) -> list[Difference]:
     if found is None:
         return [Difference(thing, MISSING, wants=wanted, has=dict(_taken(thing, catalog)))]
     has = _alterable(thing, catalog)
-    return [
+    differs = [
         Difference(thing, CHANGED, what, value, found[what], wanted, has)
         for what, value in wanted.items()
         if what in found and found[what] != value and not (what == "text" and not value)
     ]
+    return differs[:1] if thing.kind == "deployment" else differs  # other files: a row of its own
 
 
 def _alterable(thing: Thing, found: Catalog) -> Properties:

@@ -26,7 +26,10 @@ from redial.deploy.fingerprint.model import (
     MADE,
     MARKED_INSIDE,
     MEMBER,
+    ON,
     OPTION,
+    OWN_GATE,
+    REMOVED,
     ROUTE_OF_ALL,
     UNREAD,
     Catalog,
@@ -204,15 +207,22 @@ class _Reader:
 
     def contents(self, rows: Answers) -> None:
         """Rows that are part of an installation, by table."""
+        removed = any(row["Version"] == REMOVED for row in rows[HISTORY])
+        half_way = {row["Value"] for row in rows["Setting"] if row["Name"] == INTERRUPTED}
+        for value in half_way - ({"uninstall"} if removed else set()):
+            self.put("deployment", f"has stopped half way ({value})")
         for row in rows["Setting"]:
-            if row["Name"] == INTERRUPTED:
-                self.put("deployment", f"has stopped half way ({row['Value']})")
-            else:
+            if row["Name"] != INTERRUPTED:
                 self.put("setting", row["Name"], value=row["Value"] or "")
         for row in rows["Gate"]:
-            why = "" if row["IsOpen"] else f" by {row['ChangedBy']} ({row['Reason']})"
-            state = ("open" if row["IsOpen"] else "closed") + why
-            self.put("gate", str(row["ConfigId"]), state=state)
+            why = f"({row['Reason'] or 'no reason was given'})"
+            state = "open" if row["IsOpen"] else f"closed by {row['ChangedBy']} {why}"
+            self.put(
+                "gate",
+                str(row["ConfigId"]),
+                state=state,
+                **dict.fromkeys([OWN_GATE] * bool(half_way), ON),
+            )
         for row in rows[HISTORY]:
             own = {"configuration": row["ConfigName"], "version": row["Version"]}
             self.put("deployment", "last", content=row["ContentHash"].strip(), **own)

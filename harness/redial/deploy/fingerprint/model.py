@@ -82,6 +82,11 @@ SURROUNDING = frozenset(
 AS_WRITTEN, DEFAULT_AS_WRITTEN = "as written", "default as written"
 """The files' own text of a column, check or index of a table, and of a column's default; never compared."""
 
+OWN_GATE = "of a deployment"
+"""Of a gate that a deployment has closed and not opened again."""
+REMOVED = "uninstalled"
+"""Version of the last deployment after an uninstall that keeps the tables."""
+
 Catalog = dict[Thing, Properties]
 """Everything of an installation."""
 

@@ -30,6 +30,7 @@ from redial.deploy.fingerprint.model import (
     OFF,
     ON,
     OPTION,
+    OWN_GATE,
     Thing,
 )
 from redial.deploy.fingerprint.statements import statement
@@ -338,6 +339,8 @@ def by_files(difference: Difference) -> bool:
         return False
     if thing.kind == "deployment" and difference.how == CHANGED:
         return what == "content"  # 90_deployment writes a row for other files only
+    if thing.kind == "gate" and OWN_GATE in difference.has:
+        return True
     if thing.kind in BY_FILES[difference.how] or _of_another_choice(difference):
         return True
     if _of_landing_choice(difference) or _of_monitoring_choice(difference):
