@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.product.sql.lab import configured
 from tests.product.sql.test_usp_QueueTrouble import ENDED
 
-from .by_hand import ALLOWED, FILES, PERSON, Change
+from .by_hand import FILES, PERSON, UNASKED, Change
 
 EVERYTHING = configured(
     priority={"level": 7},
@@ -57,7 +57,7 @@ CHANGES: dict[str, Change] = {
         FILES, ENDED, "event notification redial_audit_trouble of TargetQueue: conversation is off"
     ),
     "a notification to another service": Change(
-        ALLOWED,
+        UNASKED,
         f"{NOTIFICATION} FOR BROKER_QUEUE_DISABLED TO SERVICE N'//redial/audit/target', "
         "N'current database';",
         "event notification redial_audit_trouble of TargetQueue: service is //redial/audit/target",

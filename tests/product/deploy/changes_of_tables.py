@@ -31,17 +31,22 @@ CHANGES: dict[str, Change] = {
         "column SenderHost of Landing is missing",
     ),
     "a narrower column": Change(
-        ALLOWED,
+        UNASKED,
         "ALTER TABLE audit.Landing ALTER COLUMN ConversationKey nvarchar(100) NULL;",
         "column ConversationKey of Landing: type is nvarchar(100), not nvarchar(200)",
     ),
-    "a column that may be NULL": Change(
+    "a column of a finer time": Change(
         ALLOWED,
+        "ALTER TABLE audit.ConversationLog ALTER COLUMN EndedUtc datetime2(7) NULL;",
+        "column EndedUtc of ConversationLog: type is datetime2(7), not datetime2(3)",
+    ),
+    "a column that may be NULL": Change(
+        UNASKED,
         "ALTER TABLE audit.Landing ALTER COLUMN MessageType nvarchar(256) NULL;",
         "column MessageType of Landing: nullable is on, not off",
     ),
     "a column of another collation": Change(
-        ALLOWED,
+        UNASKED,
         "ALTER TABLE audit.Landing ALTER COLUMN ConversationKey nvarchar(200) COLLATE "
         "Latin1_General_BIN2 NULL;",
         "column ConversationKey of Landing: collation is Latin1_General_BIN2",
@@ -86,7 +91,7 @@ CHANGES: dict[str, Change] = {
         "index IX_x of Landing is there, and no file",
     ),
     "an index on other columns": Change(
-        ALLOWED,
+        UNASKED,
         "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE INDEX "
         "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc DESC, JobId) INCLUDE (SentBy) WHERE "
         "JobId IS NOT NULL;",
@@ -94,7 +99,7 @@ CHANGES: dict[str, Change] = {
         "SentUtc",
     ),
     "an index that is unique": Change(
-        ALLOWED,
+        UNASKED,
         "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE UNIQUE INDEX "
         "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc) WITH (IGNORE_DUP_KEY = ON);",
         "index IX_SendLedger_SentUtc of SendLedger: unique is on, not off",
@@ -106,7 +111,7 @@ CHANGES: dict[str, Change] = {
         "index PK_SessionConversations of SessionConversations: page locks is on, not off",
     ),
     "an index is switched off": Change(
-        ALLOWED,
+        UNASKED,
         "ALTER INDEX UX_SessionConversations_Handle ON audit.SessionConversations DISABLE;",
         "index UX_SessionConversations_Handle of SessionConversations: in use is off, not on",
     ),
@@ -138,7 +143,7 @@ CHANGES: dict[str, Change] = {
         "column Reason of Gate is missing",
     ),
     "a column that is renamed": Change(
-        ALLOWED,
+        UNASKED,
         "EXECUTE sp_rename N'audit.Landing.SenderHost', N'Host', N'COLUMN';",
         "column SenderHost of Landing is missing, and Host there is like it",
     ),
@@ -148,7 +153,7 @@ CHANGES: dict[str, Change] = {
         "index IX_SendLedger_SentUtc of SendLedger is missing, and IX_y there is like it",
     ),
     "a column that takes no NULL": Change(
-        ALLOWED,
+        UNASKED,
         "ALTER TABLE audit.Landing ALTER COLUMN SenderHost nvarchar(128) NOT NULL;",
         "column SenderHost of Landing: nullable is off, not on",
     ),
@@ -164,19 +169,19 @@ CHANGES: dict[str, Change] = {
         "column SenderHost of Landing: computed is ",
     ),
     "an index with more columns": Change(
-        ALLOWED,
+        UNASKED,
         "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE INDEX "
         "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc) INCLUDE (SentBy);",
         "index IX_SendLedger_SentUtc of SendLedger: included is SentBy, not nothing",
     ),
     "an index of some rows": Change(
-        ALLOWED,
+        UNASKED,
         "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE INDEX "
         "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc) WHERE SentBy IS NOT NULL;",
         "index IX_SendLedger_SentUtc of SendLedger: filter is ",
     ),
     "a unique index": Change(
-        ALLOWED,
+        UNASKED,
         "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE UNIQUE INDEX "
         "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc);",
         "index IX_SendLedger_SentUtc of SendLedger: unique is on, not off",

@@ -249,7 +249,7 @@ CHANGES: dict[str, Change] = {
         "route theirs is there, and no file",
     ),
     "no way within the instance": Change(
-        ALLOWED,
+        UNASKED,
         "DROP ROUTE [AutoCreatedLocal];",
         "route AutoCreatedLocal is missing",
     ),

@@ -1,8 +1,9 @@
 """How a difference is undone, and who decides it.
 
-Five ways: a file of the next deployment mends it; a statement does, which a deployment runs unasked, for
-it takes nothing from anybody; a statement that a deployment runs with --undo only, for somebody has
-chosen or added what it takes away; or a person must, for rows, dialogs or the whole database hang on it.
+Five ways: a file of the next deployment mends it; a statement does, which a deployment runs unasked: the
+form of what is ours, of which no value is lost; a statement that a deployment runs with --undo only, for
+somebody has added what it takes away, switched it off, or waits long for the table; or a person must, for
+rows, dialogs or the whole database hang on it.
 A text in the place of ours goes with --overwrite.
 """
 
@@ -80,6 +81,7 @@ UNASKED_PROPERTIES = frozenset(
     {("column", "default"), ("column", "default's name"), ("index", "statistics")}
     | {("index", one) for one in ("row locks", "page locks", "ignores duplicates", "sequential")}
     | {("table", "lock escalation")}
+    | {("event notification", one) for one in ("events", "service", "other broker")}
     | {("queue", "retention"), ("queue", "poison handling"), ("module", "fires")}
     | {("remote service binding", "user"), ("remote service binding", "anonymous")}
     | {("route", "service"), ("route", "address"), ("certificate", "for dialogs")}
@@ -122,18 +124,18 @@ def way(difference: Difference) -> str:
             return UNASKED
         return PERSON if thing.kind in _HOLDS or _stands_alone(thing) else ALLOWED
     if ALIKE in difference.has:
-        return UNASKED if thing.kind == "index" else ALLOWED
+        return UNASKED
     if how == MISSING:
         if _unknown_as_ours(difference) or thing.kind == "owned object":
             return PERSON
-        if thing == LOCAL_ROUTE or _gets_values(difference):
+        if _gets_values(difference):
             return ALLOWED
         return UNASKED if _can_be_added(difference) else PERSON
     if thing == LOCAL_ROUTE:
         return ALLOWED
     if thing.kind in ("database", "gate") or difference.found == HIDDEN:
         return PERSON
-    if what == "owner" or (thing.kind, what) in UNASKED_PROPERTIES:
+    if what == "owner" or (thing.kind, what) in UNASKED_PROPERTIES or _loses_nothing(difference):
         return UNASKED
     return ALLOWED
 
@@ -208,8 +210,6 @@ def _why(difference: Difference, how: str) -> str:
         return "unless routes of yours do it. redial deploy --undo runs this"
     if difference.how == EXCESS:
         return ASK
-    if ALIKE in difference.has:
-        return f"somebody has renamed it, and may use the new name. {CHOSEN}"
     if difference.how == MISSING and kind == "column":
         return f"rows that are there get values that were not theirs. {CHOSEN}"
     if kind in ("column", "index"):
@@ -309,6 +309,30 @@ def _unknown_as_ours(difference: Difference) -> bool:
     thing = difference.thing
     alone = thing.name in MARKED_INSIDE and thing.name != "QUEUE"  # that has a reader of ours
     return difference.how == MISSING and thing.kind == "mark" and alone
+
+
+_INDEX_FORM = frozenset({"columns", "included", "filter", "unique", "in use"})
+"""Of an index beside the rows; fill factor, padding and compression are chosen for their pages."""
+_GROW = ("nvarchar", "varchar", "varbinary")
+"""Types of which ALTER COLUMN refuses a value that does not fit (its page); a time would be rounded."""
+
+
+def _loses_nothing(difference: Difference) -> bool:
+    """Whether a column or index of ours gets its form back and every value stays, or it fails and says so."""
+    kind, what, wants, has = (
+        difference.thing.kind,
+        difference.what,
+        difference.wants,
+        difference.has,
+    )
+    if kind == "index":
+        return what in _INDEX_FORM and ON not in (wants["clustered"], has["clustered"])
+    if kind != "column" or what not in ("type", "nullable", "collation"):
+        return False
+    base = {own["type"].partition("(")[0] for own in (wants, has)}
+    if what == "collation" and not all(one.startswith(("n", "sysname")) for one in base):
+        return False  # another code page has not every letter
+    return len(base) == 1 and (wants["type"] == has["type"] or base <= set(_GROW))
 
 
 def _can_be_added(difference: Difference) -> bool:
