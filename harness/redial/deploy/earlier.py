@@ -8,7 +8,7 @@ from redial.deploy.actions import EARLIER, Action
 from redial.deploy.fingerprint import Thing
 from redial.deploy.fingerprint.repair import tells_of_trouble
 from redial.deploy.history import ATTEMPTS, TEXTS
-from redial.deploy.live import Live
+from redial.deploy.live import Live, how_many
 from redial.deploy.loss import left_behind
 from redial.deploy.verify import Look
 
@@ -55,13 +55,13 @@ def _held(thing: Thing, at_work: Live) -> str:
     if thing.kind == "table" and thing.name in (ATTEMPTS, TEXTS):
         return "a deployment writes into it"
     if thing.kind == "table" and (rows := at_work.rows.get(thing.name, 0)):
-        return f"has {rows} rows"
+        return f"has {how_many(rows, 'row')}"
     if thing.kind == "queue" and (messages := at_work.depth.get(thing.name, 0)):
-        return f"{messages} messages are in it"
+        return f"in it: {how_many(messages, 'message')}"
     if thing.kind == "contract" and (dialogs := at_work.contracts.get(thing.name, 0)):
-        return f"{dialogs} dialogs are on it"
+        return f"on it: {how_many(dialogs, 'dialog')}"
     if thing.kind == "service" and (dialogs := at_work.services.get(thing.name, 0)):
-        return f"{dialogs} dialogs are open on it"
+        return f"open on it: {how_many(dialogs, 'dialog')}"
     return ""
 
 

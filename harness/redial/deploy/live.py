@@ -98,6 +98,11 @@ def live(connection: Any, schema: str) -> Live:
     )
 
 
+def how_many(count: int, noun: str) -> str:
+    """1 row, 2 rows."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def named(sessions: list[Session]) -> str:
     """Sessions in one line, those that are there longest first."""
     first = sorted(sessions, key=lambda one: (-one.seconds, one.number))

@@ -24,7 +24,7 @@ from redial.deploy.fingerprint.model import HIDDEN, ON
 from redial.deploy.fingerprint.repair import ALLOWED, advised, by_files, way
 from redial.deploy.handwork import LAST, handwork, words_of
 from redial.deploy.history import content_of
-from redial.deploy.live import NOBODY, Live, live
+from redial.deploy.live import NOBODY, Live, how_many, live
 from redial.deploy.loss import left_over
 from redial.deploy.port import Connect
 from redial.deploy.verify import Look, home_of, look_over
@@ -358,9 +358,9 @@ def _loss(one: Look, at_work: Live, losses: Mapping[str, int]) -> list[str]:
         return []
     rows = {name: at_work.rows.get(name, 0) for name in left_over(one)}
     return [
-        f"table {name} with its {count} rows is dropped (--allow-loss)"
+        f"table {name} with its {how_many(count, 'row')} is dropped (--allow-loss)"
         if name in losses
-        else f"table {name} is of an earlier choice and has {count} rows: it is kept. "
+        else f"table {name} is of an earlier choice and has {how_many(count, 'row')}: it is kept. "
         f"--allow-loss {name}={count} drops it"
         for name, count in rows.items()
         if count
@@ -370,7 +370,8 @@ def _loss(one: Look, at_work: Live, losses: Mapping[str, int]) -> list[str]:
 def _other_rows(one: Look, at_work: Live, losses: Mapping[str, int]) -> list[str]:
     """Tables that may be dropped with another number of rows than they have."""
     return [
-        f"table {name} has {rows} rows, not {losses[name]}. Next: look at them; --allow-loss {name}={rows}"
+        f"table {name} has {how_many(rows, 'row')}, not {losses[name]}. Next: look at them; "
+        f"--allow-loss {name}={rows}"
         for name in left_over(one)
         if name in losses and (rows := at_work.rows.get(name, 0)) != losses[name]
     ]

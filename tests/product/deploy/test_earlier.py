@@ -102,18 +102,18 @@ GO = dict.fromkeys(
 AT_WORK = {
     # what is at work, and what it keeps
     "nothing": ({}, {}),
-    "a message": ({"depth": {"OldQueue": 1}}, {"queue OldQueue": "1 messages are in it"}),
+    "a message": ({"depth": {"OldQueue": 1}}, {"queue OldQueue": "in it: 1 message"}),
     "a dialog of the service": (
         {"services": {"//old": 2}},
         {
-            "service //old": "2 dialogs are open on it",
+            "service //old": "open on it: 2 dialogs",
             "queue OldQueue": "a service that stays is on it",
         },
     ),
     "a dialog on the contract": (
         {"contracts": {"//old/contract": 3}},
         {
-            "contract //old/contract": "3 dialogs are on it",
+            "contract //old/contract": "on it: 3 dialogs",
             "message type //old/event": "a contract that stays has it",
         },
     ),
