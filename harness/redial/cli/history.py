@@ -13,7 +13,7 @@ from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command, waits
 from redial.cli.installing import Allowed, install, reviewed, revision
 from redial.cli.older import Older, older
-from redial.cli.plan import SHORT, shown
+from redial.cli.plan import SHORT, short, shown
 from redial.cli.server import open_server
 from redial.config import Config
 from redial.deploy import connect_odbc, survey
@@ -112,7 +112,7 @@ def _deployed(one: Deployment) -> str:
 
 def _tried(one: Attempt) -> str:
     took = f" in {(one.ended - one.started).total_seconds():.1f} s" if one.ended else ""
-    change = f"{one.before[:SHORT] or 'nothing'} -> {one.after[:SHORT] or 'nothing'}"
+    change = f"{short(one.before)} -> {short(one.after)}"
     source = f", source {one.revision}" if one.revision else ""
     where = f" from {one.host}" if one.host else ""
     why = f": {one.message}" if one.message and one.outcome != DONE else ""

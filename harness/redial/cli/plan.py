@@ -71,8 +71,13 @@ def _rows(action: Action) -> list[str]:
 
 def moves(plan: Plan) -> str:
     """Content hashes before and after."""
-    before = plan.before[:SHORT] if plan.before.strip("0") else "nothing"
-    return f"{before} stays" if plan.before == plan.after else f"{before} -> {plan.after[:SHORT]}"
+    before = short(plan.before)
+    return f"{before} stays" if plan.before == plan.after else f"{before} -> {short(plan.after)}"
+
+
+def short(content: str) -> str:
+    """The begin of a content hash; an uninstall has one of zeros."""
+    return content[:SHORT] if content.strip("0") else "nothing"
 
 
 def verdict(plan: Plan) -> str:

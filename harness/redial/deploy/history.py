@@ -16,6 +16,7 @@ from typing import Any
 
 from redial.deploy.errors import DeployError, server_message
 from redial.deploy.fingerprint import Thing, wanted
+from redial.deploy.fingerprint.model import REMOVED
 from redial.deploy.fingerprint.queries import SENDING
 from redial.quoting import literal, qualified, quote_name
 from redial.version import VERSION
@@ -252,16 +253,20 @@ def attempts(connection: Any, schema: str) -> list[Attempt] | None:
 def files_of(connection: Any, schema: str, number: int | None) -> tuple[Deployment, dict[str, str]]:
     """The files of a deployment; by default of the last that had another content than the newest.
 
-    Raises NoWayBack, DeployError.
+    Raises NoWayBack, DeployError, also for an uninstall, which is a row as well.
     """
     known = deployments(connection, schema)
+    last = known[-1].content if known else ""
     if number is None:
-        chosen = next((one for one in reversed(known) if one.content != known[-1].content), None)
+        others = [one for one in known if one.content != last and one.version != REMOVED]
+        chosen = others[-1] if others else None
     else:
         chosen = next((one for one in known if one.number == number), None)
     if chosen is None:
         which = "no deployment before the last" if number is None else f"no deployment {number}"
         raise NoWayBack(f"there is {which} in {quote_name(schema)}. Next: redial history")
+    if chosen.version == REMOVED:
+        raise NoWayBack(f"row {number} is an uninstall. Next: redial uninstall does it again")
     if not chosen.kept:
         raise NoWayBack(
             f"the files of deployment {chosen.number} were not kept: other tools cannot, or "

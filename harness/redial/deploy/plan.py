@@ -287,7 +287,13 @@ def _callers(one: Look) -> list[str]:
         for difference in one.differences
         if difference.thing.kind == "role" and difference.how == MISSING
     ]
-    return [*texts, *names, *roles]
+    gone = [
+        f"{difference.thing.name} goes, which is of an earlier choice: whoever names it gets an error "
+        "(2812, or 208 of a view)"
+        for difference in one.differences
+        if difference.thing.kind == "module" and difference.how == EXCESS and by_files(difference)
+    ]
+    return [*texts, *names, *roles, *gone]
 
 
 _PASSED = {

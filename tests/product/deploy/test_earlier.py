@@ -81,6 +81,9 @@ def test_a_plan_names_what_a_change_of_choices_does_and_no_more(what):
         done, moved = changed(before, after)
         assert {str(each) for each in done if not is_part(each, moved)} <= planned
         assert planned <= {"deployment last", *map(str, done)}
+        # callers are told what they will not find
+        gone = {one.name for one in before.keys() - after.keys() if one.kind == "module"}
+        assert gone == {line.split(" goes, ")[0] for line in said.callers if " goes, " in line}
     assert not [one for one in site.survey().plan.actions if one.why == EARLIER]
 
 

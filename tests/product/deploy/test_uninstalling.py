@@ -165,6 +165,16 @@ def test_after_an_uninstall_each_look_says_so_in_a_line(site, capsys):
     assert status_of(verify, server=site.server) == 0
 
 
+def test_the_way_back_from_an_uninstall_leads_to_what_was_there_before(site, capsys):
+    assert status_of(uninstall, server=site.server, yes="audit") == 0
+    assert status_of(rollback, server=site.server, yes=True) == 0
+    assert status_of(verify, server=site.server) == 0
+    # and an uninstall is no place to go back to
+    for to, why in ((None, "no deployment before the last"), (2, "row 2 is an uninstall")):
+        assert status_of(rollback, server=site.server, to=to, yes=True) == ERROR
+        assert why in capsys.readouterr().err
+
+
 def test_an_uninstall_that_has_stopped_is_no_uninstall(site, capsys):
     run(site.server, "DROP TABLE audit.DeploymentHistory;")
     assert status_of(uninstall, server=site.server, yes="audit") == 0
