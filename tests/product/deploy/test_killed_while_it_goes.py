@@ -1,0 +1,34 @@
+"""An uninstall whose client is killed at any statement: the next one, or a deployment, ends as if it had not
+been."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.product.sql.bare import data_of
+from tests.product.sql.catalog import difference
+from tests.product.sql.lab import AUDIT, send
+
+from .killing import Kills
+from .test_killed import installed
+
+
+@pytest.mark.parametrize("purge", [False, True], ids=["tables stay", "purge"])
+def test_an_uninstall_killed_at_any_statement_is_finished_or_taken_back(purge, capsys):
+    """With a dialog that is drained on the way; what it has landed stays until a purge."""
+    place = installed()
+    place.bare.sa.execute(send("0x01"))
+    before = place.catalog()
+    kills = Kills(place, place.removes(AUDIT, purge), 607)
+    assert difference(before, kills.wanted)
+    landed = 0 if purge else 2
+    for after in kills:
+        # 1. the same again
+        kills.ends(place.removes(AUDIT, purge), kills.wanted)
+        assert len(data_of(place.rows, "audit").get("Landing", ())) == landed, after
+        # 2. back
+        kills.ends(place.deploys(AUDIT), before)
+        assert place.findings(AUDIT) == [], after
+    with capsys.disabled():
+        print(f"\nan uninstall of {kills}, each finished, and taken back")
+    assert kills.statements > 1_000 and len(kills.cases) > 2
