@@ -8,12 +8,13 @@ from contextlib import redirect_stdout
 from functools import partial
 from typing import Any
 
-from redial.cli.installing import Allowed, install
+from redial.cli.installing import Allowed, install, tables_are_there
 from redial.config import Config
-from redial.deploy import survey, uninstall, verify
+from redial.deploy import survey, uninstall
 from redial.deploy.history import REMOVING, Story
 from redial.deploy.plan import NO_LOSS
 from redial.deploy.removal import removal_plan
+from redial.deploy.verify import findings, look
 from redial.quoting import quote_name
 from redial_broker.engine.locks import LockManager, Resource
 from redial_broker.engine.transactions import Transaction
@@ -31,6 +32,8 @@ from .inside import Connection, Cursor, written
 
 HOME = "lab"
 """The database of the connections."""
+REVISION = "r1"
+"""Of the source: what is written down is the same in every run."""
 VOLATILE = (LockManager, Resource, Session, Transaction)
 """Parts of the broker that are as before when a client is gone."""
 
@@ -62,13 +65,18 @@ class Place:
     def connect(self) -> Dying:
         return Dying(self)
 
-    def catalog(self) -> catalog.Snapshot:
-        """Of every database."""
-        return {
+    def catalog(self, config: Config | None = None) -> catalog.Snapshot:
+        """Of every database; of a configuration also what verify says, notes included."""
+        found = {
             f"{kind} of {database}": rows
             for database in self.databases
             for kind, rows in catalog.snapshot(partial(self.rows, database=database)).items()
         }
+        if config is not None:
+            looks = look(config, self.connect, rendered(config))
+            found["findings"] = [(line,) for line in findings(looks)]
+            found["notes"] = [(line,) for one in looks for line in one.notes()]
+        return found
 
     def state(self) -> object:
         """All that whoever comes next can see, in every database."""
@@ -132,11 +140,12 @@ class Place:
                 config, connection, files, overwrite=overwrite, undo=undo, losses=losses
             )
             connection.close()
+            tables_are_there(seen.looks, losses)
             assert not seen.plan.blocked, seen.plan.blocked
             if not seen.plan.status:
                 return 0
             allowed = Allowed(overwrite, losses, wait_seconds=60, undo=undo)
-            return install(config, self.connect, files, seen, what, allowed)
+            return install(config, self.connect, files, seen, what, allowed, REVISION)
 
         return work
 
@@ -152,10 +161,6 @@ class Place:
 
         return work
 
-    def findings(self, config: Config) -> list[str]:
-        """What verify says."""
-        return verify(config, self.connect, rendered(config))
-
 
 class Kills:
     """A piece of work, killed after every so-manieth of its statements; each state it leaves is
@@ -165,20 +170,26 @@ class Kills:
     before has left: with a stride of 1 it is not killed there, with others it is.
     """
 
-    def __init__(self, place: Place, work: Callable[[], Any], usual: int) -> None:
-        """usual: the stride on the gate."""
+    def __init__(
+        self,
+        place: Place,
+        work: Callable[[], Any],
+        usual: int,
+        config: Config | None = None,
+    ) -> None:
+        """usual: the stride on the gate. config: of what is there in the end."""
         self.place, self.work, self.stride = place, work, crash_stride(usual)
         self.cases = Cases()
         self.killed = self.after = 0
         self.back = place.moment()
         assert not place.run(work)
         self.statements, self.changed = place.ran, place.changed
-        self.wanted = place.catalog()
+        self.wanted = place.catalog(config)
         """As it is when nobody kills it."""
 
     def __iter__(self) -> Iterator[int]:
         """After how many statements; the place is as the kill has left it."""
-        points = range(0, self.statements, self.stride)
+        points = range(self.stride, self.statements, self.stride)
         for self.after in points if self.stride > 1 else [0, *self.changed]:
             self.back()
             if not self.place.run(self.work, self.after):
@@ -188,11 +199,14 @@ class Kills:
                 self.cut = self.place.moment()
                 yield self.after
 
-    def ends(self, work: Callable[[], Any], wanted: catalog.Snapshot) -> None:
-        """Other work, begun where the kill has left it, ends like that."""
+    def ends(
+        self, work: Callable[[], Any], wanted: catalog.Snapshot, config: Config | None = None
+    ) -> None:
+        """Other work, begun where the kill has left it, ends like that. config: of what is there then."""
         self.cut()
         assert not self.place.run(work)
-        assert catalog.difference(wanted, self.place.catalog()) == [], self.after
+        differ = catalog.difference(wanted, self.place.catalog(config))
+        assert not differ, (self.after, differ)
 
     def __str__(self) -> str:
         return (
@@ -237,7 +251,7 @@ class DyingCursor(Cursor):
             if not place.instance.pump(1) and not out.finished:
                 place.instance.clock.advance(0.5)
             changed = changed or place.moved(since)
-            if changed and not session.trancount:
+            if changed and session.transaction is None:
                 place.changed.append(place.ran)
                 changed = False
         errors = [m for m in out.messages if m.severity > 10]

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from redial.config import Config
 from tests.product.sql.bare import another
 from tests.product.sql.catalog import difference
 from tests.product.sql.lab import AUDIT, send
@@ -34,24 +35,25 @@ LATEST = another(
 """One more: other services, another key, an inbox, notifications."""
 
 
-def installed() -> Place:
-    place = Place()
-    assert not place.run(place.deploys(AUDIT))
+def installed(config: Config = AUDIT) -> Place:
+    """In one database, or in two."""
+    place = Place(beside=config.target.database)
+    assert not place.run(place.deploys(config))
     return place
 
 
 def test_an_upgrade_killed_at_any_statement_is_finished_or_taken_back(capsys):
     place = installed()
-    before = place.catalog()
-    kills = Kills(place, place.deploys(LATER), 331)
+    before = place.catalog(AUDIT)
+    kills = Kills(place, place.deploys(LATER), 331, LATER)
     assert difference(before, kills.wanted)
     # 1. the way back from the whole of it
     assert not place.run(place.deploys(AUDIT, "rollback"))
-    assert difference(before, place.catalog()) == []
+    assert difference(before, place.catalog(AUDIT)) == []
     # 2. killed
     for _ in kills:
-        kills.ends(place.deploys(LATER), kills.wanted)
-        kills.ends(place.deploys(AUDIT, "rollback"), before)
+        kills.ends(place.deploys(LATER), kills.wanted, LATER)
+        kills.ends(place.deploys(AUDIT, "rollback"), before, AUDIT)
     with capsys.disabled():
         print(f"\nan upgrade of {kills}, each finished, and taken back")
     assert kills.statements > 1_000 and len(kills.cases) > 2
@@ -60,9 +62,9 @@ def test_an_upgrade_killed_at_any_statement_is_finished_or_taken_back(capsys):
 def test_a_first_deployment_killed_at_any_statement_is_finished_or_removed(capsys):
     place = Place()
     empty = place.catalog()
-    kills = Kills(place, place.deploys(AUDIT), 499)
+    kills = Kills(place, place.deploys(AUDIT), 499, AUDIT)
     for _ in kills:
-        kills.ends(place.deploys(AUDIT), kills.wanted)
+        kills.ends(place.deploys(AUDIT), kills.wanted, AUDIT)
         kills.ends(place.removes(AUDIT), empty)
     with capsys.disabled():
         print(f"\na deployment of {kills}, each finished, and removed")
