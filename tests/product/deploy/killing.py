@@ -19,13 +19,14 @@ from redial.quoting import quote_name
 from redial_broker.engine.locks import LockManager, Resource
 from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.ddl.probing import unprobed
+from redial_broker.instance.instance import Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
 from redial_broker.instance.session import Session
-from tests.installed import rendered
+from tests.installed import borrow, key_of, rendered
 from tests.product.sql import catalog
 from tests.product.sql.bare import Bare, seen_next
-from tests.product.sql.lab import Client
+from tests.product.sql.lab import AUDIT, Client
 from tests.sampling import Cases, crash_stride
 
 from .inside import Connection, Cursor, written
@@ -51,7 +52,7 @@ class Place:
     def __init__(self, bare: Bare | None = None, beside: str | None = None) -> None:
         self.bare = bare or Bare()
         self.databases = [HOME, *([beside] if beside else [])]
-        if beside:
+        if beside and not bare:
             self.bare.sa.execute(f"CREATE DATABASE {quote_name(beside)};")
         self.left: int | None = None
         self.ran = 0
@@ -136,9 +137,7 @@ class Place:
         def work() -> int:
             files = rendered(config)
             connection = self.connect()
-            seen = survey(
-                config, connection, files, overwrite=overwrite, undo=undo, losses=losses
-            )
+            seen = survey(config, connection, files, overwrite=overwrite, undo=undo, losses=losses)
             connection.close()
             tables_are_there(seen.looks, losses)
             assert not seen.plan.blocked, seen.plan.blocked
@@ -160,6 +159,20 @@ class Place:
                 uninstall(config, self.connect, purge, purge_rows=made.rows, story=story)
 
         return work
+
+
+def installed(config: Config = AUDIT) -> Place:
+    """Deployed in one database, or in two: made once, lent to a test and rewound."""
+    beside = config.target.database
+
+    def install() -> Instance:
+        place = Place(beside=beside)
+        assert not place.run(place.deploys(config))
+        place.instance.disconnect(place.bare.sa.session)
+        return place.instance
+
+    instance = borrow(("killing", key_of(config)), install)
+    return Place(Bare.over(instance, config), beside)
 
 
 class Kills:

@@ -6,13 +6,12 @@ from random import Random
 
 import pytest
 
-from redial.config import Config
 from tests.product.sql.bare import another
 from tests.product.sql.catalog import difference
 from tests.product.sql.lab import AUDIT, send
 from tests.sampling import full
 
-from .killing import Kills, Place
+from .killing import Kills, Place, installed
 
 V1 = AUDIT.contract.name
 LATER = another(
@@ -33,13 +32,6 @@ LATEST = another(
     operations={"notify_queue_off": True},
 )
 """One more: other services, another key, an inbox, notifications."""
-
-
-def installed(config: Config = AUDIT) -> Place:
-    """In one database, or in two."""
-    place = Place(beside=config.target.database)
-    assert not place.run(place.deploys(config))
-    return place
 
 
 def test_an_upgrade_killed_at_any_statement_is_finished_or_taken_back(capsys):

@@ -6,8 +6,8 @@ from tests.product.sql.bare import another
 from tests.product.sql.catalog import difference
 from tests.product.sql.lab import AUDIT
 
-from .killing import Kills
-from .test_killed import LATER, installed
+from .killing import Kills, installed
+from .test_killed import LATER
 
 DEPOT = "de]pot"
 APART, LATER_APART = (another(one, target={"database": DEPOT}) for one in (AUDIT, LATER))

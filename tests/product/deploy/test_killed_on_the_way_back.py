@@ -9,8 +9,8 @@ from redial.deploy.mending import tried
 from tests.product.sql.catalog import difference
 from tests.product.sql.lab import AUDIT
 
-from .killing import Kills
-from .test_killed import LATER, installed
+from .killing import Kills, installed
+from .test_killed import LATER
 
 
 def test_a_way_back_killed_at_any_statement_is_finished_or_taken_back(capsys):

@@ -9,8 +9,7 @@ from tests.product.sql.bare import data_of
 from tests.product.sql.catalog import difference
 from tests.product.sql.lab import AUDIT, send
 
-from .killing import Kills
-from .test_killed import installed
+from .killing import Kills, installed
 
 
 @pytest.mark.parametrize("purge", [False, True], ids=["tables stay", "purge"])
@@ -19,7 +18,7 @@ def test_an_uninstall_killed_at_any_statement_is_finished_or_taken_back(purge, c
     place = installed()
     place.bare.sa.execute(send("0x01"))
     before = place.catalog(AUDIT)
-    kills = Kills(place, place.removes(AUDIT, purge), 607)
+    kills = Kills(place, place.removes(AUDIT, purge), 449)
     assert difference(before, kills.wanted)
     landed = 0 if purge else 2
     for after in kills:

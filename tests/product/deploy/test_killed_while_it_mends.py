@@ -11,9 +11,8 @@ from tests.product.sql.catalog import difference
 from tests.product.sql.lab import AUDIT
 
 from .by_hand import spelled
-from .killing import Kills, Place
+from .killing import Kills, Place, installed
 from .test_hand_changes import CHANGES
-from .test_killed import installed
 
 UNDONE = (
     # statements that no file has, unasked

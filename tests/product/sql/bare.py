@@ -80,16 +80,20 @@ class Bare(Lab):
     @classmethod
     def deployed(cls, config: Config = AUDIT) -> Bare:
         """One with the configuration installed already: made once, lent to a test and rewound."""
-        made = cls.__new__(cls)
-        made.config = config
 
         def install() -> Instance:
-            made.__init__(config)
+            made = cls(config)
             made.deploy(config)
             made.instance.disconnect(made.sa.session)
             return made.instance
 
-        made.instance = borrow(("bare", key_of(config)), install)
+        return cls.over(borrow(("bare", key_of(config)), install), config)
+
+    @classmethod
+    def over(cls, instance: Instance, config: Config = AUDIT) -> Bare:
+        """The helpers for an instance that is there."""
+        made = cls.__new__(cls)
+        made.config, made.instance = config, instance
         made.sa = Client(made)
         return made
 
