@@ -43,7 +43,7 @@ VERSION = 5
 NO_LOSS: Mapping[str, int] = MappingProxyType({})
 """No table may be dropped."""
 UNFINISHED = (
-    "the last deployment was cut off or failed behind its files, and has not kept what is around it. "
+    "the last deployment has sent its files and not come to its end: what is around it is not kept. "
     "Next: redial deploy, which does the rest"
 )
 FOREIGN = 50208

@@ -64,7 +64,7 @@ def changed(*names: str) -> Place:
 
 @pytest.mark.parametrize(
     ("names", "words", "usual"),
-    [(UNDONE, {"undo": True}, 211), (REPLACED, {"overwrite": True}, 79)],
+    [(UNDONE, {"undo": True}, 263), (REPLACED, {"overwrite": True}, 79)],
     ids=["undo", "overwrite"],
 )
 def test_repairs_killed_at_any_statement_are_made_by_the_next(names, words, usual, capsys):
