@@ -45,6 +45,33 @@ UNDONE = (
     "a synonym in a view's place",
     "a view in a table's place",
 )
+MORE = (
+    # of the same tables, and of what others may use
+    "a column that is renamed",
+    "an index that is renamed",
+    "a key that is none",
+    "an index that swallows what is there already",
+    "a narrower column",
+    "a check of somebody's",
+    "statistics of somebody's",
+    "a default of another name",
+    "a table type is gone",
+    "a mark of another configuration",
+    "the owner of the schema",
+    "CONTROL of the schema",
+    "a role of the module user",
+    "EXECUTE denied to everybody",
+    "SEND to public",
+    "everybody's route leads elsewhere",
+    "a binding for our service",
+    "a service with a contract of others",
+    "a service on another queue",
+    "an event notification of others",
+    "a priority for all dialogs",
+    "a choice changed by hand",
+    "a second gate",
+    "a queue that takes nothing",
+)
 REPLACED = (
     "a hotfix with our comment kept",
     "a view in a procedure's place",
@@ -64,8 +91,12 @@ def changed(*names: str) -> Place:
 
 @pytest.mark.parametrize(
     ("names", "words", "usual"),
-    [(UNDONE, {"undo": True}, 263), (REPLACED, {"overwrite": True}, 79)],
-    ids=["undo", "overwrite"],
+    [
+        (UNDONE, {"undo": True}, 263),
+        (MORE, {"undo": True}, 401),
+        (REPLACED, {"overwrite": True}, 79),
+    ],
+    ids=["undo", "undo more", "overwrite"],
 )
 def test_repairs_killed_at_any_statement_are_made_by_the_next(names, words, usual, capsys):
     place = changed(*names)
