@@ -12,6 +12,7 @@ from typing import Any
 from redial.cli.adopting import RECORD, adopted
 from redial.cli.errors import UserError
 from redial.config import Config
+from redial.config.objects import object_names
 from redial.deploy import Connect, Plan, Survey, apply
 from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
 from redial.deploy.apply import Heard, installation, telling
@@ -142,10 +143,17 @@ def install(
 
 
 def tables_are_there(looks: Iterable[Look], losses: Mapping[str, int]) -> None:
-    """Raises UserError for a table that no deployment has left over."""
-    known = {name for one in looks for name in left_over(one)}
+    """Raises UserError for a table that no deployment has left over.
+
+    One of ours that is not there at all has gone already: the same command goes on where it stopped.
+    """
+    seen = list(looks)
+    known = {name for one in seen for name in left_over(one)}
+    there = {thing.object_name for one in seen for thing in one.found}
     for table in losses:
-        if table not in known:
+        if table in object_names() - there:
+            print(f"table {table} is not there: nothing of it is dropped")
+        elif table not in known:
             raise UserError(
                 f"--allow-loss {table}",
                 "is no table of an earlier choice here; nothing was done",

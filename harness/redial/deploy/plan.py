@@ -42,6 +42,10 @@ VERSION = 5
 """Of the form of a plan's file."""
 NO_LOSS: Mapping[str, int] = MappingProxyType({})
 """No table may be dropped."""
+UNFINISHED = (
+    "the last deployment has sent its files and not come to its end: what is around it is not kept. "
+    "Next: redial deploy, which does the rest"
+)
 FOREIGN = 50208
 """Something is there already and was not made by Redial: of a module a plan says more than that."""
 _COMMENT = re.compile(r"('[^']*')|/\*.*?\*/|--[^\n]*", re.DOTALL)
@@ -200,7 +204,8 @@ def survey(
     listed = config.contract.previous
     done += [action for one, now in there for action in earlier(one, now, listed, losses)]
     words = words_of(replaced, looks)
-    if blocked or any(one.do not in LEFT for one in done):
+    others = _others(looks)
+    if blocked or others or any(one.do not in LEFT for one in done):
         asked = _refused(connection, config, looks, rendered, words)
         blocked += [str(error) for error in asked if error.number != FOREIGN or not blocked]
     made = Plan(
@@ -232,11 +237,17 @@ def survey(
         fingerprint=fingerprint([one.found for one in looks]),
         broker=at_work[home.database].broker,
         files=digest(rendered),
-        others=[line for one in looks if not one.unseen and one.installed for line in one.others],
+        others=others,
         notes=[line for one in looks for line in one.notes()],
         told=_told(looks, overwrite, undo, losses),
     )
     return Survey(made, looks, words)
+
+
+def _others(looks: list[Look]) -> list[str]:
+    """What is wrong and no difference of the catalog."""
+    said = [line for one in looks if not one.unseen and one.installed for line in one.others]
+    return [*said, *[UNFINISHED] * home_of(looks).unfinished]
 
 
 def _told(

@@ -60,6 +60,8 @@ class Look:
     """The server's @@VERSION."""
     seconds: int | None = None
     """How long the last deployment took; None: not known."""
+    unfinished: bool = False
+    """Whether it has written its row, and was cut off or failed behind that."""
     server: str = ""
     """Its name."""
     accepted: tuple[Difference, ...] = ()
@@ -277,6 +279,7 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
         version=one.found.version,
         server=one.found.server,
         seconds=one.found.seconds,
+        unfinished=one.found.unfinished,
         accepted=accepted,
         kept=kept,
         schema=schema,

@@ -314,6 +314,7 @@ BEGIN
         @level0name = N'audit', @level1type = N'QUEUE', @level1name = N'InitiatorQueue';
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    ALTER QUEUE [audit].[InitiatorQueue] WITH STATUS = OFF;     /* who waits there is told 9617, and leaves: no reader logs that */
     DROP QUEUE [audit].[InitiatorQueue];
     COMMIT TRANSACTION;
 END;
@@ -329,6 +330,7 @@ BEGIN
         @level0name = N'audit', @level1type = N'QUEUE', @level1name = N'TargetQueue';
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    ALTER QUEUE [audit].[TargetQueue] WITH STATUS = OFF;     /* who waits there is told 9617, and leaves: no reader logs that */
     DROP QUEUE [audit].[TargetQueue];
     COMMIT TRANSACTION;
 END;

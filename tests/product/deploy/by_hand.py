@@ -99,13 +99,13 @@ def changed(lab: Lab, change: Change) -> tuple[Site, str]:
     """After a change: the installation, and the line that names it."""
     lab.instance.disconnect(lab.sa.session)
     site = Site(lab)
-    site.run(_spelled(site.files, change.sql))
+    site.run(spelled(site.files, change.sql))
     lines = [line for line in site.findings() if change.finding in line]
     assert len(lines) == 1, site.findings()
     return site, lines[0]
 
 
-def _spelled(files: dict[str, str], sql: str) -> str:
+def spelled(files: dict[str, str], sql: str) -> str:
     """A change that needs the text of a procedure of ours."""
     if sql == HOTFIX:
         own = _text(files, "usp_Send")

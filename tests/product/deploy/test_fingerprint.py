@@ -42,6 +42,10 @@ NEVER = {
     ("database", "who"): "who looks",
     ("database", "version"): "which server was looked at",
     ("database", "server"): "which server was looked at",
+    (
+        "DeploymentAttempt",
+        "unfinished",
+    ): "a plan says it, no finding: whoever deploys looks before its end",
     ("triggers", "name"): "of our schema: a module of its own; see the row more",
     ("triggers", "owner"): "of our schema: a module of its own; see the row more",
 }

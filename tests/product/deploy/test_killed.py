@@ -6,14 +6,12 @@ from random import Random
 
 import pytest
 
-from redial.deploy import DeployError
-from redial.deploy.apply import NOT_HERE
-from tests.product.sql import catalog
 from tests.product.sql.bare import another
+from tests.product.sql.catalog import difference
 from tests.product.sql.lab import AUDIT, send
-from tests.sampling import Cases, crash_stride, full
+from tests.sampling import full
 
-from .killing import Place
+from .killing import Kills, Place, installed
 
 V1 = AUDIT.contract.name
 LATER = another(
@@ -36,71 +34,33 @@ LATEST = another(
 """One more: other services, another key, an inbox, notifications."""
 
 
-def installed() -> Place:
-    place = Place()
-    assert not place.run(place.deploys(AUDIT))
-    return place
-
-
-def same(one: catalog.Snapshot, other: catalog.Snapshot) -> list[str]:
-    return catalog.difference(one, other)
-
-
 def test_an_upgrade_killed_at_any_statement_is_finished_or_taken_back(capsys):
     place = installed()
-    before = place.catalog()
-    start = place.moment()
-    assert not place.run(place.deploys(LATER))
-    wanted, statements = place.catalog(), place.ran
-    assert same(before, wanted)
+    before = place.catalog(AUDIT)
+    kills = Kills(place, place.deploys(LATER), 331, LATER)
+    assert difference(before, kills.wanted)
     # 1. the way back from the whole of it
     assert not place.run(place.deploys(AUDIT, "rollback"))
-    assert same(before, place.catalog()) == []
+    assert difference(before, place.catalog(AUDIT)) == []
     # 2. killed
-    stride, cases = crash_stride(331), Cases()
-    for after in range(0, statements, stride):
-        start()
-        assert place.run(place.deploys(LATER), after)
-        if not cases.new(place.bare.left()):
-            continue
-        cut = place.moment()
-        assert not place.run(place.deploys(LATER))
-        assert same(wanted, place.catalog()) == [], after
-        cut()
-        assert not place.run(place.deploys(AUDIT, "rollback"))
-        assert same(before, place.catalog()) == [], after
+    for _ in kills:
+        kills.ends(place.deploys(LATER), kills.wanted, LATER)
+        kills.ends(place.deploys(AUDIT, "rollback"), before, AUDIT)
     with capsys.disabled():
-        print(
-            f"\nan upgrade of {statements} statements, killed after every {stride}: "
-            f"{len(cases)} states were left, each finished, and taken back"
-        )
-    assert statements > 1_000 and len(cases) > 2
+        print(f"\nan upgrade of {kills}, each finished, and taken back")
+    assert kills.statements > 1_000 and len(kills.cases) > 2
 
 
 def test_a_first_deployment_killed_at_any_statement_is_finished_or_removed(capsys):
     place = Place()
-    empty, start = place.catalog(), place.moment()
-    assert not place.run(place.deploys(AUDIT))
-    wanted, statements = place.catalog(), place.ran
-    stride, cases = crash_stride(499), Cases()
-    for after in range(0, statements, stride):
-        start()
-        assert place.run(place.deploys(AUDIT), after)
-        if not cases.new(place.bare.left()):
-            continue
-        cut = place.moment()
-        assert not place.run(place.deploys(AUDIT))
-        assert same(wanted, place.catalog()) == [], after
-        cut()
-        if same(empty, place.catalog()):
-            assert not place.run(place.removes(AUDIT))
-            assert same(empty, place.catalog()) == [], after
+    empty = place.catalog()
+    kills = Kills(place, place.deploys(AUDIT), 499, AUDIT)
+    for _ in kills:
+        kills.ends(place.deploys(AUDIT), kills.wanted, AUDIT)
+        kills.ends(place.removes(AUDIT), empty)
     with capsys.disabled():
-        print(
-            f"\na deployment of {statements} statements, killed after every {stride}: "
-            f"{len(cases)} states were left, each finished, and removed"
-        )
-    assert len(cases) > 1
+        print(f"\na deployment of {kills}, each finished, and removed")
+    assert len(kills.cases) > 1
 
 
 WAYS = 40 if full() else 3
@@ -123,11 +83,6 @@ def test_after_any_mixture_of_killed_ways_a_purge_leaves_an_empty_database(seed)
         told.append((what, configs.index(config), after))
         if random.random() < 0.3:
             place.bare.sa.submit(send(f"0x{random.randint(1, 255):02x}"))
-        work = place.removes(config) if what == "remove" else place.deploys(config, what)
-        try:
-            place.run(work, after)
-        except DeployError as error:
-            assert error.number == NOT_HERE, (told, str(error))
-    if same(empty, place.catalog()):
-        place.run(place.removes(AUDIT))
-    assert same(empty, place.catalog()) == [], told
+        place.run(place.removes(config) if what == "remove" else place.deploys(config, what), after)
+    assert not place.run(place.removes(AUDIT))
+    assert difference(empty, place.catalog()) == [], told

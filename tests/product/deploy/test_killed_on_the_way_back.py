@@ -6,42 +6,29 @@ from __future__ import annotations
 from contextlib import closing
 
 from redial.deploy.mending import tried
+from tests.product.sql.catalog import difference
 from tests.product.sql.lab import AUDIT
-from tests.sampling import Cases, crash_stride
 
-from .test_killed import LATER, installed, same
+from .killing import Kills, installed
+from .test_killed import LATER
 
 
 def test_a_way_back_killed_at_any_statement_is_finished_or_taken_back(capsys):
     place = installed()
-    before = place.catalog()
+    before = place.catalog(AUDIT)
     assert not place.run(place.deploys(LATER))
-    later = place.catalog()
-    start = place.moment()
-    assert not place.run(place.deploys(AUDIT, "rollback"))
-    assert same(before, place.catalog()) == []
-    statements = place.ran
-    stride, cases = crash_stride(331), Cases()
-    for after in range(0, statements, stride):
-        start()
-        assert place.run(place.deploys(AUDIT, "rollback"), after)
-        if not cases.new(place.bare.left()):
-            continue
-        cut = place.moment()
+    later = place.catalog(LATER)
+    kills = Kills(place, place.deploys(AUDIT, "rollback"), 331, AUDIT)
+    assert difference(before, kills.wanted) == []
+    for after in kills:
         # 1. the same way again; what was cut off is called so
-        assert not place.run(place.deploys(AUDIT, "rollback"))
-        assert same(before, place.catalog()) == [], after
+        kills.ends(place.deploys(AUDIT, "rollback"), before, AUDIT)
         with closing(place.connect()) as connection:
             told = [(one.what, one.outcome) for one in tried(connection, AUDIT) or ()][2:]
         finished, cut_off = ("rollback", "finished"), ("rollback", "abandoned")
         assert told in ([finished], [cut_off, finished], [cut_off]), after
         # 2. forward to where it came from
-        cut()
-        assert not place.run(place.deploys(LATER))
-        assert same(later, place.catalog()) == [], after
+        kills.ends(place.deploys(LATER), later, LATER)
     with capsys.disabled():
-        print(
-            f"\na way back of {statements} statements, killed after every {stride}: "
-            f"{len(cases)} states were left, each finished, and taken back"
-        )
-    assert statements > 1_000 and len(cases) > 2
+        print(f"\na way back of {kills}, each finished, and taken back")
+    assert kills.statements > 1_000 and len(kills.cases) > 2

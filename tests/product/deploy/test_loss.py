@@ -55,6 +55,10 @@ def test_it_goes_when_the_number_is_the_one_said(site, capsys):
     assert "DROP TABLE [audit].[Inbox]" in capsys.readouterr().out
     assert status_of(deploy, server=site.server, allow_loss=["Inbox=2"]) == 0
     assert run(site.server, THERE) == [(0,)]
+    # 3. the same again finds nothing to drop, and says so
+    assert "not there" not in capsys.readouterr().out
+    assert status_of(deploy, server=site.server, allow_loss=["Inbox=2"]) == 0
+    assert "table Inbox is not there: nothing of it is dropped" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

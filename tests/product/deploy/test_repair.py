@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from redial.cli.deploy import drift, verify
+from redial.cli.deploy import deploy, drift, plan, verify
 from redial.cli.history import history, repair, rollback
 
 from .conftest import run, status_of
@@ -28,6 +29,33 @@ def test_an_attempt_that_was_cut_off_is_called_abandoned(site, capsys):
         ("abandoned",),
         ("finished",),
     ]
+
+
+@pytest.mark.parametrize("outcome", ["running", "failed"])
+def test_a_deployment_that_stopped_behind_its_files_is_run_to_its_end_by_the_next(
+    site, outcome, capsys
+):
+    """Nothing differs from the files then, and what is around them was not kept."""
+    run(
+        site.server,
+        f"UPDATE audit.DeploymentAttempt SET Outcome = N'{outcome}', EndedUtc = NULL; "
+        "UPDATE audit.DeploymentText SET Known = NULL;",
+    )
+    assert status_of(plan, server=site.server) == 2
+    said = capsys.readouterr().out
+    assert "mend     the last deployment has sent its files and not come to its end" in said
+    assert status_of(deploy, server=site.server) == 0
+    said = capsys.readouterr().out
+    assert re.findall(r"^ +\d+/\d+ (\S+)", said, re.M) == ["05_preflight.check.sql"]
+    assert "is compared with nothing" not in said
+    assert status_of(plan, server=site.server) == 0
+    # 1. one of other files has changed nothing of these
+    run(
+        site.server,
+        "INSERT INTO audit.DeploymentAttempt (What, ToolVersion, HashAfter, Outcome) "
+        f"VALUES (N'deploy', N'0', REPLICATE('1', 64), N'{outcome}');",
+    )
+    assert status_of(plan, server=site.server) == 0
 
 
 def test_files_that_cannot_be_read_are_dropped_and_there_is_no_way_back_to_them(site, capsys):

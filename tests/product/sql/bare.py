@@ -80,16 +80,20 @@ class Bare(Lab):
     @classmethod
     def deployed(cls, config: Config = AUDIT) -> Bare:
         """One with the configuration installed already: made once, lent to a test and rewound."""
-        made = cls.__new__(cls)
-        made.config = config
 
         def install() -> Instance:
-            made.__init__(config)
+            made = cls(config)
             made.deploy(config)
             made.instance.disconnect(made.sa.session)
             return made.instance
 
-        made.instance = borrow(("bare", key_of(config)), install)
+        return cls.over(borrow(("bare", key_of(config)), install), config)
+
+    @classmethod
+    def over(cls, instance: Instance, config: Config = AUDIT) -> Bare:
+        """The helpers for an instance that is there."""
+        made = cls.__new__(cls)
+        made.config, made.instance = config, instance
         made.sa = Client(made)
         return made
 
@@ -155,20 +159,30 @@ class Bare(Lab):
 
     def data(self, schema: str) -> dict[str, list[tuple]]:
         """Every row of every table of a schema."""
-        names = self.rows(
-            "SELECT t.name FROM sys.tables AS t WHERE t.schema_id = "
-            f"SCHEMA_ID(N'{schema}') ORDER BY t.name;"
-        )
-        return {name: self.rows(f"SELECT * FROM [{schema}].[{name}];") for (name,) in names}
+        return data_of(self.rows, schema)
 
     def left(self) -> object:
-        """All that whoever comes next can see: the catalog, every row, dialog and message."""
-        queues = self.rows(
-            "SELECT QUOTENAME(SCHEMA_NAME(q.schema_id)) + N'.' + QUOTENAME(q.name) "
-            "FROM sys.service_queues AS q ORDER BY q.name;"
-        )
-        waiting = {name: self.rows(f"SELECT * FROM {name};") for (name,) in queues}
-        return catalog.snapshot(self.rows, also=AT_WORK), self.data("audit"), waiting
+        """All that whoever comes next can see."""
+        return seen_next(self.rows)
+
+
+def data_of(rows: catalog.Rows, schema: str) -> dict[str, list[tuple]]:
+    """Every row of every table of a schema."""
+    names = rows(
+        "SELECT t.name FROM sys.tables AS t WHERE t.schema_id = "
+        f"SCHEMA_ID(N'{schema}') ORDER BY t.name;"
+    )
+    return {name: rows(f"SELECT * FROM [{schema}].[{name}];") for (name,) in names}
+
+
+def seen_next(rows: catalog.Rows) -> object:
+    """All of a database that whoever comes next can see: the catalog, every row, dialog and message."""
+    queues = rows(
+        "SELECT QUOTENAME(SCHEMA_NAME(q.schema_id)) + N'.' + QUOTENAME(q.name) "
+        "FROM sys.service_queues AS q ORDER BY q.name;"
+    )
+    waiting = {name: rows(f"SELECT * FROM {name};") for (name,) in queues}
+    return catalog.snapshot(rows, also=AT_WORK), data_of(rows, "audit"), waiting
 
 
 AT_WORK = {

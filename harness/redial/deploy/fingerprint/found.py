@@ -96,6 +96,8 @@ class Found:
     """What the last deployment kept of its surroundings, as text; empty: nothing."""
     seconds: int | None = None
     """How long the last deployment took; None: not known."""
+    unfinished: bool = False
+    """Whether the last deployment has not come to its end."""
     rows: list[list[Row]] = field(default_factory=list)
     """Answers to the further questions."""
 
@@ -142,6 +144,7 @@ def found(
         database["server"] or "",
         next((row["Known"] or "" for row in rows["DeploymentText"]), ""),
         next((row["seconds"] for row in rows["DeploymentAttempt"]), None),
+        any(row["unfinished"] for row in rows["DeploymentAttempt"]),
         sets[len(CONTENTS) : len(CONTENTS) + len(further)],
     )
 

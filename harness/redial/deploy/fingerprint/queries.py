@@ -57,6 +57,9 @@ SENDS = ("deploy", "rollback")
 """What of attempts sends files."""
 SENDING = ", ".join(map(literal, SENDS))
 """The same as a list of constants."""
+_SENT = f"{{0}} AS x WITH (NOLOCK) WHERE x.What IN ({SENDING})"
+_LAST = "SELECT TOP (1) h.ContentHash FROM {1} AS h WITH (NOLOCK) ORDER BY h.DeploymentId DESC"
+"""Attempts that send files, and what came last: {0} is the question's table, {1} DeploymentHistory."""
 CONTENTS = {
     "Setting": "SELECT x.Name, x.Value FROM {0} AS x WITH (NOLOCK);",
     "Gate": "SELECT x.ConfigId, x.IsOpen, x.ChangedBy, x.Reason FROM {0} AS x WITH (NOLOCK);",
@@ -64,14 +67,16 @@ CONTENTS = {
     "ORDER BY x.DeploymentId DESC;",
     "Migration": "SELECT x.Number FROM {0} AS x WITH (NOLOCK);",
     "OwnedObject": "SELECT x.Kind, x.Name FROM {0} AS x WITH (NOLOCK);",
-    "DeploymentText": "SELECT x.Known, x.KeptUtc FROM {0} AS x WITH (NOLOCK) WHERE x.ContentHash = "
-    "(SELECT TOP (1) h.ContentHash FROM {1} AS h WITH (NOLOCK) ORDER BY h.DeploymentId DESC);",
-    "DeploymentAttempt": "SELECT TOP (1) DATEDIFF(second, x.StartedUtc, x.EndedUtc) AS seconds "
-    "FROM {0} AS x WITH (NOLOCK) WHERE x.Outcome = N'finished' "
-    f"AND x.What IN ({SENDING}) ORDER BY x.AttemptId DESC;",
+    "DeploymentText": "SELECT x.Known, x.KeptUtc FROM {0} AS x WITH (NOLOCK) "
+    f"WHERE x.ContentHash = ({_LAST});",
+    "DeploymentAttempt": "SELECT (SELECT TOP (1) DATEDIFF(second, x.StartedUtc, x.EndedUtc) "
+    f"FROM {_SENT} AND x.Outcome = N'finished' ORDER BY x.AttemptId DESC) AS seconds, "
+    f"(SELECT COUNT(*) FROM {_SENT} AND x.HashAfter = ({_LAST}) AND x.AttemptId > ISNULL((SELECT "
+    f"MAX(x.AttemptId) FROM {_SENT} AND x.Outcome = N'finished'), 0)) AS unfinished;",
 }
 """The rows that are part of an installation: choices, gate, which files came last, what has run, what
-cannot carry a mark, what the last deployment found around it, how long it took. By table, the question."""
+cannot carry a mark, what the last deployment found around it, how long it took, and how many have written
+that row and not come to their end. By table, the question."""
 _NOTHING = "SELECT 1 AS nothing WHERE 1 = 0;"
 
 
