@@ -241,12 +241,12 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
             one.version,
             schema=schema,
         )
+    kept = known.surroundings[place] if place < len(known.surroundings) else None
     differences = [
         difference
-        for difference in compare(one.wanted, one.catalog)
+        for difference in compare(one.wanted, one.catalog, kept or {})
         if difference.thing != Thing("role membership", "db_owner", config.roles.module)
     ]
-    kept = known.surroundings[place] if place < len(known.surroundings) else None
     if kept is not None:
         differences += moved(kept, one.catalog)
     accepted = tuple(each for each in differences if each.key(place) in known.accepted)

@@ -61,9 +61,15 @@ CHANGES: dict[str, Change] = {
         "role audit_reader is missing",
     ),
     "the owner of the schema": Change(
-        FILES,
+        ALLOWED,
         "ALTER AUTHORIZATION ON SCHEMA::audit TO dbo;",
-        "permission CONTROL to audit_module on SCHEMA audit is missing",
+        "schema audit: owner is dbo, not audit_module",
+    ),
+    "a schema of somebody's, and rights on what is in it as before": Change(
+        ALLOWED,
+        "CREATE USER joe WITHOUT LOGIN; ALTER AUTHORIZATION ON SCHEMA::audit TO joe; "
+        "GRANT CONTROL ON SCHEMA::audit TO audit_module;",
+        "schema audit: owner is joe, not audit_module",
     ),
     "a module user in db_owner": Change(
         FILES,

@@ -127,7 +127,6 @@ NOT_TRIED = {
         CHANGED,
         "form",
     ): "a module is signed or counter-signed; test_verify_signing.py has both",
-    ("schema", CHANGED, "owner"): "one that was there before keeps its owner",
     ("schema", MISSING, ""): "nothing is installed then",
     ("user", CHANGED, "logs in by"): "it owns our services: it cannot be dropped",
     ("user", CHANGED, "of type"): "it owns our services: it cannot be dropped",

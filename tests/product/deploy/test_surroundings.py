@@ -102,6 +102,49 @@ def test_a_deployment_does_not_take_it_for_meant_and_a_baseline_does(site, capsy
     assert status_of(verify, server=site.server) == 0
 
 
+OWNED_BEFORE = (
+    "CREATE USER audit_module WITHOUT LOGIN; EXECUTE (N'CREATE SCHEMA audit AUTHORIZATION {};');"
+)
+
+
+@pytest.mark.parametrize("before", ["dbo", "audit_module"])
+def test_a_schema_that_was_there_before_keeps_its_owner_and_another_since_is_named(
+    site, before, capsys
+):
+    # 1. what was there before is nobody's change
+    run(site.empty, OWNED_BEFORE.format(before))
+    assert status_of(deploy, server=site.empty) == 0
+    # 2. a change since is one, and the statement that stands there undoes it
+    run(
+        site.empty,
+        "CREATE USER joe WITHOUT LOGIN; ALTER AUTHORIZATION ON SCHEMA::audit TO joe; "
+        "GRANT CONTROL ON SCHEMA::audit TO audit_module;",
+    )
+    capsys.readouterr()
+    assert status_of(verify, server=site.empty) == 1
+    [line] = [one for one in capsys.readouterr().out.splitlines() if one.startswith("in bare: ")]
+    finding = (
+        f"schema audit: owner is joe, and was {before} at the last deployment. Who may: db_owner."
+    )
+    assert finding in line
+    # 3. a deployment does not take it for meant
+    status_of(deploy, server=site.empty)
+    assert status_of(verify, server=site.empty) == 1
+    run(site.empty, line.rsplit(" Next: ", 1)[1])
+    assert status_of(deploy, server=site.empty) == 0
+    assert status_of(verify, server=site.empty) == 0
+
+
+def test_a_schema_that_a_deployment_made_is_ours_without_the_mark_of_it_too(site, capsys):
+    run(
+        site.server,
+        "EXECUTE sys.sp_dropextendedproperty N'Redial.made', N'SCHEMA', N'audit'; "
+        "CREATE USER joe WITHOUT LOGIN; ALTER AUTHORIZATION ON SCHEMA::audit TO joe;",
+    )
+    assert status_of(verify, server=site.server) == 1
+    assert "schema audit: owner is joe, not audit_module" in capsys.readouterr().out
+
+
 def test_members_of_our_roles_are_said_and_not_judged(site, capsys):
     run(site.server, "CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
     assert status_of(verify, server=site.server) == 0

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import unified_diff
+from types import MappingProxyType
 
 from redial.config.objects import object_names
 from redial.deploy.fingerprint.model import (
     HIDDEN,
+    MADE,
     MEMBER,
     OBJECTS,
     SURROUNDING,
@@ -89,13 +92,19 @@ class Difference:
         return "\n".join(f"    {line}" for line in lines)
 
 
-def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
+NOTHING_KEPT: Mapping[Thing, Properties] = MappingProxyType({})
+"""No deployment has kept anything."""
+
+
+def compare(
+    wanted: Catalog, found: Catalog, kept: Mapping[Thing, Properties] = NOTHING_KEPT
+) -> list[Difference]:
     """Differences in the order of the files, then what is in excess by name.
 
-    Of a thing that is missing, what belongs to it is not named too. What an earlier version of the
+    kept: what the last deployment has kept around them. Of a thing that is missing, what belongs to it is not named too. What an earlier version of the
     configuration made and marked may stay (88_earlier keeps what still holds rows or dialogs).
     """
-    wanted = _for_this_schema(wanted, found)
+    wanted = _for_this_schema(wanted, found, kept)
     gone = {thing for thing in wanted if thing not in found}
     differences = [
         difference
@@ -225,14 +234,21 @@ def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
     )
 
 
+def made(schema: Thing, catalog: Mapping[Thing, Properties]) -> Properties | None:
+    """The mark by which a deployment says that it made a schema."""
+    return catalog.get(Thing(MADE, "SCHEMA", schema.name))
+
+
 def is_renamed(thing: Thing, found: Catalog) -> bool:
     """Whether it is a table of ours that has got another name: with our mark, and none of our names."""
     marked = thing.kind == "table" and Thing("mark", "TABLE", thing.name) in found
     return marked and thing.name not in object_names()
 
 
-def _for_this_schema(wanted: Catalog, found: Catalog) -> Catalog:
-    """A schema that was there before keeps its owner, and the module user is granted CONTROL."""
+def _for_this_schema(wanted: Catalog, found: Catalog, kept: Mapping[Thing, Properties]) -> Catalog:
+    """A schema that was there before keeps its owner; wherever the module user does not own it, it is
+    granted CONTROL. One that a deployment made has, or had, a mark of that: its owner is the module user.
+    """
     schemas = [thing for thing in wanted if thing.kind == "schema"]
     for schema in schemas:
         owner = wanted[schema].get("owner", "")
@@ -241,6 +257,6 @@ def _for_this_schema(wanted: Catalog, found: Catalog) -> Catalog:
             continue
         if found.get(schema, {}).get("owner") in (None, owner):
             wanted = {thing: own for thing, own in wanted.items() if thing != grant}
-        else:
+        elif made(schema, found) is None and made(schema, kept) is None:
             wanted = wanted | {schema: {}}
     return wanted

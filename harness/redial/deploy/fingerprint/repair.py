@@ -132,6 +132,8 @@ def way(difference: Difference) -> str:
         return ALLOWED
     if thing.kind in ("database", "gate") or difference.found == HIDDEN:
         return PERSON
+    if what == "owner" and thing.kind == "schema":
+        return ALLOWED
     if what == "owner" or (thing.kind, what) in UNASKED_PROPERTIES:
         return UNASKED
     return ALLOWED
@@ -201,6 +203,11 @@ def _why(difference: Difference, how: str) -> str:
         return "first decide what its rows get: the column takes no NULL and has no default"
     if difference.found == "deny":
         return f"takes the DENY away: ask who denied it, and why. {CHOSEN}"
+    if kind == "schema":
+        return (
+            "takes every right on what is in it away, and redial deploy gives ours again: look who else "
+            f"has some. {CHOSEN}"
+        )
     if kind == "queue":
         return f"ask who has switched it off, and why. {CHOSEN}"
     if difference.thing == LOCAL_ROUTE:

@@ -398,8 +398,9 @@ def _since(difference: Difference) -> str | None:
         if kind == OPTION:
             option = settable(name, difference.wanted)
             return f"ALTER DATABASE CURRENT SET {option};" if option else None
-        if (kind, what) == ("role", "owner"):
-            return f"ALTER AUTHORIZATION ON ROLE::{quoted} TO {quote_name(difference.wanted)};"
+        if what == "owner":
+            word, owner = kind.upper(), quote_name(difference.wanted)
+            return f"ALTER AUTHORIZATION ON {word}::{quoted} TO {owner};"
         if (kind, what) == ("user", "default schema") and difference.wanted:
             return f"ALTER USER {quoted} WITH DEFAULT_SCHEMA = {quote_name(difference.wanted)};"
         if (kind, what) == (DATABASE_TRIGGER, "fires"):

@@ -12,13 +12,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from redial.deploy.fingerprint.compare import SINCE, Difference
+from redial.deploy.fingerprint.compare import SINCE, Difference, made
 from redial.deploy.fingerprint.model import MADE, ON, SURROUNDING, Catalog, Thing
 
 OPTIONS_QUESTION = "options"
 """The question whose columns are options."""
-PROPERTIES = frozenset({("role", "owner"), ("user", "default schema")})
-"""Of things that files make, what depends on who made them."""
+PROPERTIES = frozenset({("role", "owner"), ("user", "default schema"), ("schema", "owner")})
+"""Of things that files make, what depends on who made them. A schema that a deployment made is no such
+thing: its owner is the module user."""
 
 
 def option_name(column: str) -> str:
@@ -56,15 +57,16 @@ def settable(option: str, value: str) -> str | None:
 
 def surroundings(found: Catalog) -> Catalog:
     """That part of what was found."""
-    return {
+    every = {
         thing: {
             what: value
             for what, value in own.items()
             if thing.kind in SURROUNDING or (thing.kind, what) in PROPERTIES
         }
         for thing, own in found.items()
-        if thing.kind in SURROUNDING or any((thing.kind, what) in PROPERTIES for what in own)
+        if thing.kind != "schema" or made(thing, found) is None
     }
+    return {thing: own for thing, own in every.items() if own or thing.kind in SURROUNDING}
 
 
 def moved(kept: Catalog, found: Catalog) -> list[Difference]:
