@@ -19,7 +19,7 @@ from redial.config import Config
 from redial.deploy import connect_odbc, survey
 from redial.deploy.accepting import accept as accepting
 from redial.deploy.apply import exclusive, looking, recorded
-from redial.deploy.baseline import forget_accepted, keep_baseline, old_keys
+from redial.deploy.baseline import forget_accepted, given, keep_baseline, old_keys
 from redial.deploy.fingerprint.queries import SENDS
 from redial.deploy.history import (
     DONE,
@@ -227,6 +227,8 @@ def baseline(
         looks = accepting(look_over(model, connection, files), config, stays)
         told = Story("baseline", content_of(files, model.schema_name), revision())
         if not accept:
+            for line in given(looks):
+                print(line)
             with recorded(connection, model, told):
                 keep_baseline(connection, model, files, looks)
             print(f"kept: the files of deployment {number}, and what is around it now")

@@ -102,6 +102,48 @@ def test_a_deployment_does_not_take_it_for_meant_and_a_baseline_does(site, capsy
     assert status_of(verify, server=site.server) == 0
 
 
+def test_a_baseline_says_all_that_it_takes_for_given_and_what_gives_power_first(site, capsys):
+    """1 Changes since the last deployment. 2 What was there before them and gives power. 3 All of it."""
+    for what in (
+        "sessions come with other settings",
+        "the database is trusted",
+        "who may do everything",
+        "who owns a role of ours",
+        "a trigger on whatever is altered",
+    ):
+        run(site.server, CHANGES[what][0])
+    power, plain = (
+        "in site: taken for given, and it gives somebody power over this: ",
+        "in site: taken for given: ",
+    )
+    changed = "and was off at the last deployment"
+    assert taken(site, capsys) == [
+        f"{power}database option trustworthy: value is on, {changed}",
+        f"{power}database trigger nodrop has come since the last deployment",
+        f"{power}permission of others CONTROL to joe of DATABASE has come since the last deployment",
+        f"{power}role audit_sender: owner is audit_module, and was dbo at the last deployment",
+        f"{plain}database option arithabort: value is on, {changed}",
+    ]
+    # 2. a second time
+    again = taken(site, capsys)
+    assert f"{power}permission of others CONTROL to joe of DATABASE: state is grant" in again
+    assert f"{power}database option trustworthy: value is on" in again
+    assert len(again) == 3 and all(line.startswith(power) for line in again)
+    # 3. where nothing was kept
+    run(site.server, "UPDATE audit.DeploymentText SET Known = NULL;")
+    every = taken(site, capsys)
+    assert every[:3] == again
+    assert f"{plain}database option arithabort: value is on" in every
+    assert f"{plain}role audit_sender: owner is audit_module" in every
+
+
+def taken(site, capsys) -> list[str]:
+    """What a baseline takes for given."""
+    capsys.readouterr()
+    assert status_of(baseline, server=site.server) == 0
+    return [line for line in capsys.readouterr().out.splitlines() if "taken for given" in line]
+
+
 OWNED_BEFORE = (
     "CREATE USER audit_module WITHOUT LOGIN; EXECUTE (N'CREATE SCHEMA audit AUTHORIZATION {};');"
 )

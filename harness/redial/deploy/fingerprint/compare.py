@@ -101,8 +101,9 @@ def compare(
 ) -> list[Difference]:
     """Differences in the order of the files, then what is in excess by name.
 
-    kept: what the last deployment has kept around them. Of a thing that is missing, what belongs to it is not named too. What an earlier version of the
-    configuration made and marked may stay (88_earlier keeps what still holds rows or dialogs).
+    kept: what the last deployment has kept around them. Of a thing that is missing, what belongs to it is
+    not named too. What an earlier version of the configuration made and marked may stay (88_earlier keeps
+    what still holds rows or dialogs).
     """
     wanted = _for_this_schema(wanted, found, kept)
     gone = {thing for thing in wanted if thing not in found}

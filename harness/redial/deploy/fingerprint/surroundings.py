@@ -13,7 +13,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from redial.deploy.fingerprint.compare import SINCE, Difference, made
-from redial.deploy.fingerprint.model import MADE, ON, SURROUNDING, Catalog, Thing
+from redial.deploy.fingerprint.model import (
+    DATABASE_NOTIFICATION,
+    DATABASE_PERMISSION,
+    DATABASE_TRIGGER,
+    MADE,
+    ON,
+    OPTION,
+    ROUTE_OF_ALL,
+    SURROUNDING,
+    Catalog,
+    Properties,
+    Thing,
+)
 
 OPTIONS_QUESTION = "options"
 """The question whose columns are options."""
@@ -94,6 +106,15 @@ def merged(kept: Catalog, found: Catalog) -> Catalog:
     ours = {thing for thing in kept.keys() | now.keys() if _by_deployments(thing)}
     stays = {thing: own for thing, own in kept.items() if thing not in ours or thing in now}
     return stays | {thing: now[thing] for thing in ours if thing in now and thing not in kept}
+
+
+def gives_power(thing: Thing, own: Properties) -> bool:
+    """Whether by it somebody may do more with what is ours, or with its messages, than our roles say."""
+    if thing.kind == OPTION:
+        return thing.name in ("trustworthy", "db chaining") and own.get("value") == ON
+    if thing.kind == DATABASE_PERMISSION:
+        return own.get("state", "").startswith("grant")
+    return thing.kind in (DATABASE_TRIGGER, DATABASE_NOTIFICATION, ROUTE_OF_ALL)
 
 
 def _by_deployments(thing: Thing) -> bool:
