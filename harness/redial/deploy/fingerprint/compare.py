@@ -11,10 +11,14 @@ from types import MappingProxyType
 
 from redial.config.objects import object_names
 from redial.deploy.fingerprint.model import (
+    GRANTED,
+    GRANTEE,
     HIDDEN,
     MADE,
     MEMBER,
     OBJECTS,
+    ON_NAME,
+    ON_SCHEMA,
     SURROUNDING,
     Catalog,
     Properties,
@@ -209,8 +213,8 @@ def _taken(thing: Thing, found: Catalog) -> Properties:
 
 def _in_excess(own: Properties) -> str:
     """What else is to be known of it: a module's text, and of a right that it is no plain grant."""
-    state = own.get("state", "grant")
-    return own.get("text", "") or ("" if state == "grant" else state)
+    state = own.get("state", GRANTED)
+    return own.get("text", "") or ("" if state == GRANTED else state)
 
 
 def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
@@ -223,10 +227,10 @@ def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
         name = thing.name if thing.kind == "contract" else thing.of
         return Thing("contract", name) not in wanted and Thing("mark", "CONTRACT", name) in found
     if thing.kind == "permission":
-        grantee = thing.name.rpartition(" to ")[2]
-        owners = [Thing(kind, thing.of.partition(" ")[2]) for kind in ("table", "type")]
+        own = found[thing]
+        owners = [Thing(kind, own[ON_NAME]) for kind in ("table", "type")]
         left = any(_kept(owner, wanted, found) for owner in owners if owner not in wanted)
-        return left and Thing("role", grantee) in wanted
+        return left and not own[ON_SCHEMA] and Thing("role", own[GRANTEE]) in wanted
     kind = MARKS.get(thing.kind)
     return (
         kind is not None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redial.deploy.fingerprint.expressions import condition_text, module_text
+from redial.deploy.fingerprint.found_rights import rights
 from redial.deploy.fingerprint.found_tables import columns, indexes, table
 from redial.deploy.fingerprint.keys import (
     DATABASE,
@@ -20,7 +21,6 @@ from redial.deploy.fingerprint.keys import (
 )
 from redial.deploy.fingerprint.model import (
     DATABASE_NOTIFICATION,
-    DATABASE_PERMISSION,
     DATABASE_TRIGGER,
     HIDDEN,
     MADE,
@@ -45,21 +45,14 @@ NAMED = (
 )
 """Kinds that are in no schema: they are asked for by the names the files want."""
 _MARKED = {3: "SCHEMA", 4: "USER", 6: "TYPE", 15: "MESSAGE TYPE", 16: "CONTRACT", 17: "SERVICE"}
-_CLASSES = {
-    "OBJECT_OR_COLUMN": "OBJECT",
-    "DATABASE_PRINCIPAL": "USER",
-    "SERVICE_CONTRACT": "CONTRACT",
-    "SYMMETRIC_KEYS": "SYMMETRIC KEY",
-}
 _VALIDATIONS: dict[str, str] = {"N": "none", "E": "empty", "X": "xml"}
-_STATES = {"G": "grant", "D": "deny", "W": "grant with option", "R": "revoke"}
 
 _PRIVATE_KEYS = {"NA": NOBODY, "MK": "master key", "PW": "password", "SK": "service master key"}
 INTERRUPTED = "deployment.gate"
 """The row of Setting by which a deployment knows that it closed the gate itself (78_operator)."""
 
-EVERYBODY, GUEST = "public", "guest"
-"""The role every user of a database is in, and the user of logins that have none."""
+GUEST = "guest"
+"""The user of logins that have none."""
 OWNED_BY_THE_SCHEMA = ("table", "module", "queue")
 """Kinds whose things have no owner of their own; one that has breaks the chain of ownership."""
 Answers = dict[str, list[Row]]
@@ -185,7 +178,9 @@ class _Reader:
         self._ways()
         self._keys()
         self._database()
-        self._permissions()
+        self.catalog |= rights(
+            self.answers["permissions"], self.catalog, self.ours, self.who, self._named
+        )
         self._marks()
         for thing, own in self.catalog.items():
             if thing.kind in OWNED_BY_THE_SCHEMA:
@@ -435,27 +430,6 @@ class _Reader:
             "compatibility level": LEVEL_IS_ENOUGH if level >= LOWEST_LEVEL else str(level),
             "open to": row["user_access_desc"].replace("_", " ").lower(),
         }
-
-    def _permissions(self) -> None:
-        for row in self.answers["permissions"]:
-            kind = _CLASSES.get(row["class_desc"], row["class_desc"].replace("_", " "))
-            name = row["other_name"] or f"number {row['major_id']}"
-            if kind == "USER":
-                name = self.who(name)
-                kind = "ROLE" if Thing("role", name) in self.catalog else kind
-            if kind == "OBJECT":
-                name = self._named(row["schema_name"], row["object_name"])
-            if row["minor_id"]:
-                name += f" ({row['column_name']})"
-            grantee = self.who(row["grantee"])
-            theirs = kind == "DATABASE" and grantee not in self.ours | {EVERYBODY}
-            where = kind if kind == "DATABASE" else f"{kind} {name}"
-            self.put(
-                DATABASE_PERMISSION if theirs else "permission",
-                f"{row['permission_name']} to {grantee}",
-                where,
-                state=_STATES[row["state"].strip()],
-            )
 
     def _marks(self) -> None:
         for row in self.answers["marks"]:

@@ -25,6 +25,7 @@ from redial.deploy.fingerprint.compare import (
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, SIGNER
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
+    DENIED,
     HIDDEN,
     MARKED_INSIDE,
     OFF,
@@ -201,7 +202,7 @@ def _why(difference: Difference, how: str) -> str:
         if kind in ("mark", "owned object"):
             return "when it is ours: without this a deployment refuses it (50208)"
         return "first decide what its rows get: the column takes no NULL and has no default"
-    if difference.found == "deny":
+    if difference.found == DENIED:
         return f"takes the DENY away: ask who denied it, and why. {CHOSEN}"
     if kind == "schema":
         return (

@@ -16,11 +16,21 @@ from redial.deploy.fingerprint.model import (
     DATABASE_PERMISSION,
     DATABASE_TRIGGER,
     DEFAULT_AS_WRITTEN,
+    DENIED,
+    GRANTEE,
+    GRANTOR,
     HIDDEN,
     MARKED_INSIDE,
     ON,
+    ON_COLUMN,
+    ON_KIND,
+    ON_NAME,
+    ON_SCHEMA,
     OPTION,
+    PASSED_ON,
+    PERMISSION,
     ROUTE_OF_ALL,
+    Properties,
     Thing,
 )
 from redial.deploy.fingerprint.surroundings import settable
@@ -233,12 +243,11 @@ def _mark(difference: Difference, schema: str) -> str | None:
 
 
 def _permission(difference: Difference, schema: str) -> str | None:
-    permission, grantee = difference.thing.name.split(" to ", 1)
-    on = _securable(difference.thing, schema)
-    if difference.found == "deny":
-        return f"GRANT {permission}{on} TO {quote_name(grantee)};"
-    if difference.found == "grant with option":
-        return f"REVOKE GRANT OPTION FOR {permission}{on} FROM {quote_name(grantee)} CASCADE;"
+    has = difference.has
+    if difference.found == DENIED:
+        return f"GRANT {has[PERMISSION]}{_on(has, schema)} TO {quote_name(has[GRANTEE])}{_as(has)};"
+    if difference.found == PASSED_ON:
+        return f"REVOKE GRANT OPTION FOR{_revoked(has, schema)};"
     return None
 
 
@@ -299,13 +308,8 @@ def _excess(difference: Difference, schema: str) -> str | None:
     thing = difference.thing
     kind, name = thing.kind, thing.name
     if kind == "permission":
-        if not _known(thing):
-            return None
-        permission, grantee = name.split(" to ", 1)
-        passed_on = " CASCADE" if difference.found == "grant with option" else ""  # else 4611
-        return (
-            f"REVOKE {permission}{_securable(thing, schema)} FROM {quote_name(grantee)}{passed_on};"
-        )
+        known = difference.has[ON_KIND] in (*_CLASSES, "DATABASE")
+        return f"REVOKE{_revoked(difference.has, schema)};" if known else None
     if kind == "index":
         return _drop_index(difference, schema)
     if kind == "column":
@@ -410,8 +414,7 @@ def _since(difference: Difference) -> str | None:
     if not came:
         return None
     if kind == DATABASE_PERMISSION:
-        permission, grantee = name.split(" to ", 1)
-        return f"REVOKE {permission} FROM {quote_name(grantee)};"
+        return f"REVOKE{_revoked(difference.has, '')};"
     return {
         DATABASE_TRIGGER: f"DROP TRIGGER {quoted} ON DATABASE;",
         DATABASE_NOTIFICATION: f"DROP EVENT NOTIFICATION {quoted} ON DATABASE;",
@@ -435,23 +438,27 @@ def _named(schema: str, name: str) -> str:
     return qualified(other, rest) if dot else qualified(schema, name)
 
 
-def _known(thing: Thing) -> bool:
-    """Whether what a permission is on can be named in a statement."""
-    whole = thing.of == "DATABASE"
-    return whole or any(thing.of.startswith(f"{one} ") for one in _CLASSES)
+def _revoked(has: Properties, schema: str) -> str:
+    """Behind REVOKE, for a right that is found. With the option to pass it on what was passed on goes too
+    (4611 otherwise); what another than the owner has given is taken AS that one.
+    """
+    cascade = " CASCADE" if has["state"] == PASSED_ON else ""
+    grantee = quote_name(has[GRANTEE])
+    return f" {has[PERMISSION]}{_on(has, schema)} FROM {grantee}{cascade}{_as(has)}"
 
 
-def _securable(thing: Thing, schema: str) -> str:
+def _as(has: Properties) -> str:
+    return f" AS {quote_name(has[GRANTOR])}" if has[GRANTOR] else ""
+
+
+def _on(has: Properties, schema: str) -> str:
     """`` ON CLASS::name`` of a permission; nothing for the database's."""
-    if thing.of == "DATABASE":
+    kind, name, column = has[ON_KIND], has[ON_NAME], has[ON_COLUMN]
+    if kind == "DATABASE":
         return ""
-    kind = next(k for k in _CLASSES if thing.of.startswith(f"{k} "))
-    name = thing.of.removeprefix(f"{kind} ")
-    if kind not in ("OBJECT", "TYPE"):
-        return f" ON {kind}::{quote_name(name)}"
-    table, _, column = name.partition(" (")
-    own = _named(schema, table)
-    return f" ON {kind}::{own}" + (f" ({quote_name(column[:-1])})" if column else "")
+    inside = kind in ("OBJECT", "TYPE")
+    own = qualified(has[ON_SCHEMA] or schema, name) if inside else quote_name(name)
+    return f" ON {kind}::{own}" + (f" ({quote_name(column)})" if column else "")
 
 
 _CLASSES = (

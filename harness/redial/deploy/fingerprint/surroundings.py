@@ -17,9 +17,11 @@ from redial.deploy.fingerprint.model import (
     DATABASE_NOTIFICATION,
     DATABASE_PERMISSION,
     DATABASE_TRIGGER,
+    GRANTED,
     MADE,
     ON,
     OPTION,
+    PASSED_ON,
     ROUTE_OF_ALL,
     SURROUNDING,
     Catalog,
@@ -70,15 +72,18 @@ def settable(option: str, value: str) -> str | None:
 def surroundings(found: Catalog) -> Catalog:
     """That part of what was found."""
     every = {
-        thing: {
-            what: value
-            for what, value in own.items()
-            if thing.kind in SURROUNDING or (thing.kind, what) in PROPERTIES
-        }
+        thing: {what: value for what, value in own.items() if _surrounds(thing, what)}
         for thing, own in found.items()
         if thing.kind != "schema" or made(thing, found) is None
     }
     return {thing: own for thing, own in every.items() if own or thing.kind in SURROUNDING}
+
+
+def _surrounds(thing: Thing, what: str) -> bool:
+    """Whether a property is of the surroundings; of a right its state is, the rest is in its name."""
+    if thing.kind == DATABASE_PERMISSION:
+        return what == "state"
+    return thing.kind in SURROUNDING or (thing.kind, what) in PROPERTIES
 
 
 def moved(kept: Catalog, found: Catalog) -> list[Difference]:
@@ -93,7 +98,7 @@ def moved(kept: Catalog, found: Catalog) -> list[Difference]:
     differences += [Difference(thing, SINCE, "", "there", "gone") for thing in kept.keys() - now]
     # A role or user that a later configuration names is no change of the surroundings.
     came = [thing for thing in now.keys() - kept if thing.kind in SURROUNDING]
-    differences += [Difference(thing, SINCE, "", "", "there") for thing in came]
+    differences += [Difference(thing, SINCE, "", "", "there", has=found[thing]) for thing in came]
     return sorted(differences, key=lambda one: (one.thing, one.what))
 
 
@@ -113,7 +118,7 @@ def gives_power(thing: Thing, own: Properties) -> bool:
     if thing.kind == OPTION:
         return thing.name in ("trustworthy", "db chaining") and own.get("value") == ON
     if thing.kind == DATABASE_PERMISSION:
-        return own.get("state", "").startswith("grant")
+        return own.get("state") in (GRANTED, PASSED_ON)
     return thing.kind in (DATABASE_TRIGGER, DATABASE_NOTIFICATION, ROUTE_OF_ALL)
 
 
