@@ -110,6 +110,27 @@ CHANGES: dict[str, Change] = {
         "ALTER INDEX UX_SessionConversations_Handle ON audit.SessionConversations DISABLE;",
         "index UX_SessionConversations_Handle of SessionConversations: in use is off, not on",
     ),
+    "an index is switched off, and locks pages": Change(
+        ALLOWED,
+        "ALTER INDEX UX_SessionConversations_Handle ON audit.SessionConversations SET (ALLOW_PAGE_LOCKS "
+        "= ON, IGNORE_DUP_KEY = ON); ALTER INDEX UX_SessionConversations_Handle ON "
+        "audit.SessionConversations DISABLE;",
+        "index UX_SessionConversations_Handle of SessionConversations: page locks is on, not off",
+    ),
+    "a compressed index is switched off": Change(
+        ALLOWED,
+        "ALTER INDEX IX_SendLedger_SentUtc ON audit.SendLedger REBUILD WITH (DATA_COMPRESSION = PAGE, "
+        "FILLFACTOR = 50); ALTER INDEX IX_SendLedger_SentUtc ON audit.SendLedger SET "
+        "(OPTIMIZE_FOR_SEQUENTIAL_KEY = ON); ALTER INDEX IX_SendLedger_SentUtc ON audit.SendLedger DISABLE;",
+        "index IX_SendLedger_SentUtc of SendLedger: sequential is on, not off",
+    ),
+    "an index on other columns is switched off": Change(
+        ALLOWED,
+        "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE INDEX IX_SendLedger_SentUtc ON "
+        "audit.SendLedger (SentUtc, JobId) WITH (PAD_INDEX = ON, FILLFACTOR = 50); ALTER INDEX "
+        "IX_SendLedger_SentUtc ON audit.SendLedger DISABLE;",
+        "index IX_SendLedger_SentUtc of SendLedger: columns is SentUtc, JobId, not SentUtc",
+    ),
     "an owner of its own for a table": Change(
         UNASKED,
         "ALTER AUTHORIZATION ON OBJECT::audit.Landing TO dbo;",

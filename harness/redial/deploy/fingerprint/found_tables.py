@@ -5,7 +5,7 @@ from __future__ import annotations
 from redial.deploy.fingerprint.expressions import condition_text, value_text
 from redial.deploy.fingerprint.model import Catalog, Thing, switch
 from redial.deploy.fingerprint.queries import Row
-from redial.deploy.fingerprint.tables import NO_COMPRESSION, PRIMARY, UNPARTITIONED
+from redial.deploy.fingerprint.tables import INCREMENTAL, NO_COMPRESSION, PRIMARY, UNPARTITIONED
 
 FULL = 100
 """A fill factor that is the same as 0 (CREATE INDEX page)."""
@@ -127,7 +127,7 @@ def _index(row: Row, parts: list[Row]) -> dict[str, str]:
         "padded": switch(row["is_padded"]),
         "fill factor": str(row["fill_factor"] % FULL),
         "in use": switch(not row["is_disabled"] and not row["is_hypothetical"]),
-        "statistics": "incremental"
+        "statistics": INCREMENTAL
         if row["is_incremental"]
         else "left as they are"
         if row["no_recompute"]

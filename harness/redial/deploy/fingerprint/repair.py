@@ -33,7 +33,7 @@ from redial.deploy.fingerprint.model import (
     OPTION,
     Thing,
 )
-from redial.deploy.fingerprint.statements import statement
+from redial.deploy.fingerprint.statements import is_disabled, statement
 from redial.quoting import literal, qualified
 
 FILES, UNASKED, ALLOWED, REPLACED, PERSON = "files", "unasked", "allowed", "replaced", "person"
@@ -134,6 +134,8 @@ def way(difference: Difference) -> str:
     if thing.kind in ("database", "gate") or difference.found == HIDDEN:
         return PERSON
     if what == "owner" and thing.kind == "schema":
+        return ALLOWED
+    if is_disabled(difference):
         return ALLOWED
     if what == "owner" or (thing.kind, what) in UNASKED_PROPERTIES:
         return UNASKED

@@ -21,6 +21,7 @@ from redial.deploy.fingerprint.model import (
     GRANTOR,
     HIDDEN,
     MARKED_INSIDE,
+    OFF,
     ON,
     ON_COLUMN,
     ON_KIND,
@@ -34,7 +35,7 @@ from redial.deploy.fingerprint.model import (
     Thing,
 )
 from redial.deploy.fingerprint.surroundings import settable
-from redial.deploy.fingerprint.tables import PRIMARY
+from redial.deploy.fingerprint.tables import INCREMENTAL, PRIMARY
 from redial.quoting import literal, qualified, quote_name
 
 DATABASE_OPTIONS = {
@@ -61,10 +62,9 @@ _INDEX_SET = {
     "sequential": "OPTIMIZE_FOR_SEQUENTIAL_KEY",
 }
 _INDEX_REBUILD = {
-    "in use": "",
-    "padded": " WITH (PAD_INDEX = {})",
-    "fill factor": " WITH (FILLFACTOR = {})",
-    "compression": " WITH (DATA_COMPRESSION = {})",
+    "padded": "PAD_INDEX",
+    "fill factor": "FILLFACTOR",
+    "compression": "DATA_COMPRESSION",
 }
 _HAS_SEQUENTIAL = (
     "CONVERT(int, PARSENAME(CONVERT(nvarchar(128), SERVERPROPERTY(N'ProductVersion')), 4)) >= 15"
@@ -148,18 +148,50 @@ def _table(difference: Difference, schema: str) -> str | None:
 def _index(difference: Difference, schema: str) -> str | None:
     thing, what, value = difference.thing, difference.what, difference.wanted.upper()
     on = f"{quote_name(thing.name)} ON {qualified(schema, thing.of)}"
+    if is_disabled(difference) and what not in _ANEW:
+        return _enabled(difference, on)
     if what in _INDEX_SET:
         return f"ALTER INDEX {on} SET ({_INDEX_SET[what]} = {value});"
     if what == "statistics":
-        if difference.found == "incremental":
+        if difference.found == INCREMENTAL:
             return f"ALTER INDEX {on} REBUILD WITH (STATISTICS_INCREMENTAL = OFF);"
         return f"ALTER INDEX {on} SET (STATISTICS_NORECOMPUTE = OFF);"
     if what in _INDEX_REBUILD:
-        full = "100" if value == "0" else value  # the same (CREATE INDEX page)
-        return f"ALTER INDEX {on} REBUILD{_INDEX_REBUILD[what].format(full)};"
+        return f"ALTER INDEX {on} REBUILD WITH ({_INDEX_REBUILD[what]} = {_option(what, value)});"
     if what in _ANEW:
         return _together(_drop_index(difference, schema), _made(difference, schema))
     return None
+
+
+def is_disabled(difference: Difference) -> bool:
+    """Whether it is about an index that is switched off: nothing is SET on it then (1973)."""
+    return difference.thing.kind == "index" and difference.has.get("in use") == OFF
+
+
+def _enabled(difference: Difference, on: str) -> str | None:
+    """REBUILD of an index that is switched off, with every option that is another one."""
+    wants, has = difference.wants, difference.has
+    if difference.what not in ("in use", "statistics", *_INDEX_SET, *_INDEX_REBUILD):
+        return None
+    words = {**_INDEX_REBUILD, **_INDEX_SET}
+    others = [what for what in words if what in wants and wants[what] != has.get(what, wants[what])]
+    options = [
+        f"{words[what]} = {_option(what, wants[what])}" for what in others if what != "sequential"
+    ]
+    if wants["statistics"] != has["statistics"]:
+        options += ["STATISTICS_INCREMENTAL = OFF"] * (has["statistics"] == INCREMENTAL)
+        options += ["STATISTICS_NORECOMPUTE = OFF"] * (has["statistics"] != INCREMENTAL)
+    rebuilt = f"ALTER INDEX {on} REBUILD" + (f" WITH ({', '.join(options)});" if options else ";")
+    if "sequential" not in others:
+        return rebuilt
+    return (
+        f"{rebuilt} ALTER INDEX {on} SET ({words['sequential']} = {wants['sequential'].upper()});"
+    )
+
+
+def _option(what: str, value: str) -> str:
+    """As WITH has it; a fill factor of 0 is written as 100, the same (CREATE INDEX page)."""
+    return "100" if (what, value) == ("fill factor", "0") else value.upper()
 
 
 def _column(difference: Difference, schema: str) -> str | None:

@@ -37,6 +37,8 @@ from redial.tsql.ast import (
 
 PRIMARY = "primary key"
 """Name of a key whose name the server makes: a table type's."""
+INCREMENTAL = "incremental"
+"""Of an index's statistics: by partition."""
 NO_COMPRESSION = "none"
 UNPARTITIONED = 1
 _ROWVERSION = "timestamp"
