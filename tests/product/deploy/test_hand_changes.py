@@ -12,9 +12,10 @@ from importlib import import_module
 
 import pytest
 
+from redial.deploy.accepting import Accepted, Entry, accept, acceptable
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING
 from redial.deploy.fingerprint.keys import needed
-from redial.deploy.verify import Look, look
+from redial.deploy.verify import Look, findings, look
 from redial.render import sides
 from tests.installed import rendered
 from tests.product.sql.lab import AUDIT, Lab, configured
@@ -100,6 +101,27 @@ def test_what_no_statement_undoes_is_left_and_told(what):
     )
     site.deploy(overwrite=True, undo=True)
     assert [one for one in site.findings() if change.finding in one] == [line]
+
+
+@pytest.mark.sampled(every=4)
+@pytest.mark.parametrize("what", CHANGES)
+def test_the_line_of_each_change_is_accepted_as_it_stands_or_said_to_be_none_that_can_be(what):
+    change = CHANGES[what]
+    site, line = changed(lab_of(what), change)
+    config = site.lab.config
+    looks = look(config, site.connect, site.files)
+    entry = Entry("here", " ".join(line.split()), "*", "why not")
+    after = accept(looks, config.name, Accepted((entry,)))
+    left = [one for one in findings(after) if change.finding in one]
+    remarks = [note for one in after for note in one.notes() if note.startswith("here: ")]
+    [differs] = [
+        each for one in looks for each in one.differences if change.finding in str(each)
+    ] or [None]
+    if differs is not None and acceptable(differs):
+        assert (left, remarks) == ([], [])
+    else:
+        assert left == [line]
+        assert remarks and ("cannot be accepted" in remarks[0] or differs is None), remarks
 
 
 APART = configured(target={"database": "there", "receive_wait_ms": 0})

@@ -30,6 +30,8 @@ RENAMED = "renamed"
 """A table of ours has got another name."""
 SINCE = "since"
 """Otherwise than the last deployment found it (``surroundings``)."""
+TEXT, DIGEST = "text ", 12
+"""How a text is called in a finding, by the first characters of its digest."""
 DIFF_LINES = 12
 """Of a module's text, in a finding."""
 
@@ -63,7 +65,7 @@ class Difference:
         if self.how == EXCESS and self.thing.kind == "deployment":
             return f"a {self.thing}"
         if self.how == EXCESS:
-            return f"{self.thing} is there, and no file of this configuration makes it"
+            return f"{self.thing} is there, and no file of this configuration makes it{self._as()}"
         if self.found == HIDDEN:
             return f"{self.thing}: its text is encrypted, or hidden from this login"
         if self.what == "text":
@@ -77,10 +79,23 @@ class Difference:
         said = json.dumps([place, *self.thing, self.how, self.what, "" if right else self.found])
         return hashlib.sha256(said.encode()).hexdigest()
 
+    @property
+    def state(self) -> str:
+        """Of what nobody of ours has made: deny, or grant with option; a text by its digest; else empty."""
+        own = self.has if self.how in (EXCESS, SINCE) and not self.what else {}
+        if GRANTEE in own:
+            return "" if own["state"] == GRANTED else own["state"]
+        text = own.get("text", "")
+        return TEXT + hashlib.sha256(text.encode()).hexdigest()[:DIGEST] if text else ""
+
+    def _as(self) -> str:
+        """The state behind a sentence."""
+        return f" ({self.state})" if self.state else ""
+
     def _since(self) -> str:
         if not self.what:
             came = "has come" if self.found == "there" else "is gone"
-            return f"{self.thing} {came} since the last deployment"
+            return f"{self.thing} {came} since the last deployment{self._as()}"
         return (
             f"{self.thing}: {self.what} is {self.found or 'nothing'}, and was "
             f"{self.wanted or 'nothing'} at the last deployment"
