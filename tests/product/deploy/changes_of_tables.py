@@ -49,13 +49,13 @@ CHANGES: dict[str, Change] = {
     "a default is gone": Change(
         UNASKED,
         "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc;",
-        "column LandedUtc of Landing: default is nothing",
+        "column LandedUtc of Landing: default is nothing, not SYSUTCDATETIME(). Who",
     ),
     "another default": Change(
         UNASKED,
         "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc; ALTER TABLE "
         "audit.Landing ADD CONSTRAINT DF_Landing_LandedUtc DEFAULT (GETDATE()) FOR LandedUtc;",
-        "column LandedUtc of Landing: default is",
+        "column LandedUtc of Landing: default is (getdate()), not SYSUTCDATETIME(). Who",
     ),
     "a default of another name": Change(
         UNASKED,
@@ -163,6 +163,11 @@ CHANGES: dict[str, Change] = {
         "EXECUTE sp_rename N'audit.Landing.SenderHost', N'Host', N'COLUMN';",
         "column SenderHost of Landing is missing, and Host there is like it",
     ),
+    "a column with a default that is renamed": Change(
+        ALLOWED,
+        "EXECUTE sp_rename N'audit.Landing.LandedUtc', N'Since', N'COLUMN';",
+        "column LandedUtc of Landing is missing, and Since there is like it",
+    ),
     "an index that is renamed": Change(
         UNASKED,
         "EXECUTE sp_rename N'audit.SendLedger.IX_SendLedger_SentUtc', N'IX_y', N'INDEX';",
@@ -176,13 +181,13 @@ CHANGES: dict[str, Change] = {
     "a default where there is none": Change(
         UNASKED,
         "ALTER TABLE audit.Landing ADD CONSTRAINT DF_x DEFAULT (N'x') FOR SenderHost;",
-        "column SenderHost of Landing: default's name is DF_x, not nothing",
+        "column SenderHost of Landing: default is (N'x'), not nothing",
     ),
     "a computed column": Change(
         NOBODY,
         "ALTER TABLE audit.Landing DROP COLUMN SenderHost; ALTER TABLE audit.Landing ADD "
         "SenderHost AS CONVERT(nvarchar(128), SenderApp);",
-        "column SenderHost of Landing: computed is ",
+        "column SenderHost of Landing: computed is (CONVERT(nvarchar(128), SenderApp)), not nothing",
     ),
     "an index with more columns": Change(
         ALLOWED,
@@ -194,7 +199,7 @@ CHANGES: dict[str, Change] = {
         ALLOWED,
         "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE INDEX "
         "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc) WHERE SentBy IS NOT NULL;",
-        "index IX_SendLedger_SentUtc of SendLedger: filter is ",
+        "index IX_SendLedger_SentUtc of SendLedger: filter is (SentBy IS NOT NULL), not nothing",
     ),
     "a unique index": Change(
         ALLOWED,

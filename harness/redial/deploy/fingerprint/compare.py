@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from redial.config.objects import object_names
 from redial.deploy.fingerprint.model import (
+    AS_WRITTEN,
     GRANTED,
     GRANTEE,
     HIDDEN,
@@ -23,6 +24,7 @@ from redial.deploy.fingerprint.model import (
     Catalog,
     Properties,
     Thing,
+    written,
 )
 
 MISSING, EXCESS, CHANGED = "missing", "in excess", "changed"
@@ -52,6 +54,8 @@ class Difference:
     """All that the files say of the thing."""
     has: Properties = field(default_factory=dict, compare=False, repr=False)
     """All that is found of it; nothing where it is part of a table type, which cannot be altered."""
+    written: tuple[str, str] | None = field(default=None, compare=False, repr=False)
+    """wanted and found as they are written, of an expression."""
 
     def __str__(self) -> str:
         if self.how == MISSING:
@@ -71,7 +75,8 @@ class Difference:
         if self.what == "text":
             said = "has another text than the file (- is there now, + in the file)"
             return f"{self.thing} {said}:\n{self.diff()}"
-        return f"{self.thing}: {self.what} is {self.found or 'nothing'}, not {self.wanted or 'nothing'}"
+        wanted, found = self.written or (self.wanted, self.found)
+        return f"{self.thing}: {self.what} is {found or 'nothing'}, not {wanted or 'nothing'}"
 
     def key(self, place: int) -> str:
         """The same text for the same difference in the same database. place: of the database."""
@@ -162,7 +167,10 @@ def _renamed(differences: list[Difference], extra: set[Thing], found: Catalog) -
             other
             for other in sorted(extra - pairs)
             if (other.kind, other.of) == (one.thing.kind, one.thing.of)
-            and all(found[other].get(what, value) == value for what, value in one.wants.items())
+            and all(
+                found[other].get(what, one.wants[what]) == one.wants[what]
+                for what in _compared(one.wants)
+            )
         ]
         if like and not _alterable(like[0], found):
             continue
@@ -198,11 +206,41 @@ def _of(thing: Thing, wanted: Properties, catalog: Catalog) -> list[Difference]:
     if found is None:
         return [Difference(thing, MISSING, wants=wanted, has=dict(_taken(thing, catalog)))]
     has = _alterable(thing, catalog)
-    return [
-        Difference(thing, CHANGED, what, value, found[what], wanted, has)
-        for what, value in wanted.items()
-        if what in found and found[what] != value and not (what == "text" and not value)
+    differ = [
+        what
+        for what in _compared(wanted)
+        if what in found
+        and found[what] != wanted[what]
+        and not (what == "text" and not wanted[what])
     ]
+    if "default" in differ and "default's name" in differ:
+        differ.remove("default's name")  # one constraint
+    return [
+        Difference(
+            thing,
+            CHANGED,
+            what,
+            wanted[what],
+            found[what],
+            wanted,
+            has,
+            _written(what, wanted, found),
+        )
+        for what in differ
+    ]
+
+
+def _compared(wanted: Properties) -> list[str]:
+    """The properties that are compared."""
+    return [what for what in wanted if not what.endswith(AS_WRITTEN)]
+
+
+def _written(what: str, wanted: Properties, found: Properties) -> tuple[str, str] | None:
+    """Of an expression both sides as they are written."""
+    name = written(what)
+    if name not in wanted and name not in found:
+        return None
+    return wanted.get(name, ""), found.get(name, "")
 
 
 def _alterable(thing: Thing, found: Catalog) -> Properties:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from redial.deploy.fingerprint.expressions import condition_text, module_text
+from redial.deploy.fingerprint.expressions import module_text
 from redial.deploy.fingerprint.found_rights import rights
-from redial.deploy.fingerprint.found_tables import columns, indexes, table
+from redial.deploy.fingerprint.found_tables import check, columns, indexes, table
 from redial.deploy.fingerprint.keys import (
     DATABASE,
     GUID,
@@ -263,12 +263,7 @@ class _Reader:
             owner = self._named(row["schema_name"], row["owner"])
             self.put("foreign key", row["name"], owner, to=row["to_table"])
         for row in self.answers["checks"]:
-            self.catalog[Thing("check", row["name"], row["owner"])] = {
-                "condition": condition_text(row["definition"] or ""),
-                "in force": switch(not row["is_disabled"]),
-                "trusted": switch(not row["is_not_trusted"]),
-                "for replication": switch(not row["is_not_for_replication"]),
-            }
+            self.catalog[Thing("check", row["name"], row["owner"])] = check(row)
 
     def _indexes(self) -> None:
         types = {row["name"] for row in self.answers["types"]}

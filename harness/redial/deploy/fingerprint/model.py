@@ -102,8 +102,14 @@ SURROUNDING = frozenset(
 )
 """Kinds that no file makes and messages depend on all the same (``surroundings``)."""
 
-AS_WRITTEN, DEFAULT_AS_WRITTEN = "as written", "default as written"
-"""The files' own text of a column, check or index of a table, and of a column's default; never compared."""
+AS_WRITTEN = "as written"
+"""The files' own text of a column, check or index of a table; never compared."""
+
+
+def written(what: str) -> str:
+    """The property that has an expression as it is written, the files' or the server's; never compared."""
+    return f"{what} {AS_WRITTEN}"
+
 
 PERMISSION, GRANTEE, GRANTOR = "permission", "grantee", "grantor"
 ON_KIND, ON_SCHEMA, ON_NAME, ON_COLUMN = "on kind", "on schema", "on name", "on column"

@@ -15,7 +15,6 @@ from redial.deploy.fingerprint.model import (
     DATABASE_NOTIFICATION,
     DATABASE_PERMISSION,
     DATABASE_TRIGGER,
-    DEFAULT_AS_WRITTEN,
     DENIED,
     GRANTEE,
     GRANTOR,
@@ -33,6 +32,7 @@ from redial.deploy.fingerprint.model import (
     ROUTE_OF_ALL,
     Properties,
     Thing,
+    written,
 )
 from redial.deploy.fingerprint.surroundings import settable
 from redial.deploy.fingerprint.tables import INCREMENTAL, PRIMARY
@@ -221,7 +221,7 @@ def _default(difference: Difference, schema: str) -> str | None:
         return None
     named = wants["default's name"]
     constraint = f"CONSTRAINT {quote_name(named)} " if named else ""
-    value = wants[DEFAULT_AS_WRITTEN]
+    value = wants[written("default")]
     table = qualified(schema, thing.of)
     return f"ALTER TABLE {table} ADD {constraint}DEFAULT ({value}) FOR {quote_name(thing.name)};"
 
