@@ -102,6 +102,20 @@ def test_a_deployment_does_not_take_it_for_meant_and_a_baseline_does(site, capsy
     assert status_of(verify, server=site.server) == 0
 
 
+def test_a_level_that_is_too_low_is_one_finding_and_goes_back_to_what_it_was(site, capsys):
+    level = "SELECT compatibility_level FROM sys.databases WHERE database_id = DB_ID();"
+    before = run(site.server, level)
+    run(site.server, "ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 120;")
+    capsys.readouterr()
+    assert status_of(verify, server=site.server) == 1
+    [line] = [one for one in capsys.readouterr().out.splitlines() if "compatibility" in one]
+    assert "database itself: compatibility level is 120, not 130 or more" in line
+    assert before[0][0] > 130
+    run(site.server, line.rsplit(" Next: ", 1)[1])
+    assert run(site.server, level) == before
+    assert status_of(verify, server=site.server) == 0
+
+
 def test_a_baseline_says_all_that_it_takes_for_given_and_what_gives_power_first(site, capsys):
     """1 Changes since the last deployment. 2 What was there before them and gives power. 3 All of it."""
     for what in (

@@ -186,6 +186,8 @@ ALIKE = "like it"
 """Of what is missing: the name of what is there and is the same, so it was renamed."""
 TAKEN = "taken by"
 """Of what is missing: another object that has its name."""
+KEPT = "kept"
+"""Of an option of the database that is not as it must be: its value at the last deployment."""
 _ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER}
 """Kinds of which more may be there than the files make."""
 _PARTS = frozenset({"column", "index", "check"})

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from redial.deploy.fingerprint.compare import ALIKE, CHANGED, EXCESS, MISSING, SINCE, Difference
+from redial.deploy.fingerprint.compare import (
+    ALIKE,
+    CHANGED,
+    EXCESS,
+    KEPT,
+    MISSING,
+    SINCE,
+    Difference,
+)
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, NO_KEY
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
@@ -43,7 +51,6 @@ DATABASE_OPTIONS = {
     "auto close": "AUTO_CLOSE OFF",
     "read only": "READ_WRITE",
     "open to": "MULTI_USER",
-    "compatibility level": f"COMPATIBILITY_LEVEL = {LOWEST_LEVEL}",
 }
 """Behind ALTER DATABASE CURRENT SET."""
 _QUEUE = {
@@ -122,6 +129,9 @@ def _changed(difference: Difference, schema: str) -> str | None:
         return _owner(difference, schema)
     if kind == "database":
         option = DATABASE_OPTIONS.get(difference.what)
+        if difference.what == "compatibility level":
+            level = max(LOWEST_LEVEL, int(difference.has.get(KEPT, 0)))
+            option = settable(difference.what, str(level))
         return f"ALTER DATABASE CURRENT SET {option};" if option else None
     if kind == "remote service binding" and difference.what in _BINDING:
         option = _BINDING[difference.what].format(quote_name(difference.wanted))
