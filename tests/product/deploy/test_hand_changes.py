@@ -93,6 +93,20 @@ def test_what_only_a_person_may_do_is_done_by_the_statement_that_verify_prints(w
     assert site.findings() == []
 
 
+@pytest.mark.parametrize(
+    "what",
+    [
+        "a procedure that nobody can read",
+        "a view that nobody can read",
+        "a view in a procedure's place",
+        "a function of another kind",
+    ],
+)
+def test_a_drop_that_makes_room_for_ours_says_that_rights_go_with_it(what):
+    _, line = changed(lab_of(what), CHANGES[what])
+    assert "Every right on it goes with it: redial deploy gives ours again, write down" in line
+
+
 @pytest.mark.parametrize("what", of(NOBODY))
 def test_what_no_statement_undoes_is_left_and_told(what):
     change = CHANGES[what]

@@ -173,9 +173,10 @@ def next_step(difference: Difference, schema: str) -> str:
         keep = "when it is meant to be so, redial baseline, which keeps it as it is now."
         return f"{sql} /* or, {keep} */" if sql else f"undo it; or, {keep}"
     if how == REPLACED:
+        dropped = f" It is dropped first. {_RIGHTS_TOO}." if sql else ""
         return (
             "redial deploy --overwrite replaces it. It has lost our comment and may be somebody's: look at "
-            "its text first."
+            f"its text first.{dropped}"
         )
     if how == FILES:
         return _by_files(difference)
@@ -184,6 +185,10 @@ def next_step(difference: Difference, schema: str) -> str:
     if how == UNASKED:
         return f"{DEPLOY} It runs: {sql}"
     return f"{sql} /* {_why(difference, how)} */"
+
+
+_RIGHTS_TOO = "Every right on it goes with it: redial deploy gives ours again, write down whose the others are"
+"""Of a DROP that makes room for ours."""
 
 
 def _why(difference: Difference, how: str) -> str:
@@ -195,7 +200,7 @@ def _why(difference: Difference, how: str) -> str:
         if difference.found == HIDDEN:
             return (
                 "look with a login that has VIEW DEFINITION. If it is encrypted, somebody has replaced it: "
-                "ask who, drop it, and redial deploy makes ours"
+                f"ask who, drop it, and redial deploy makes ours. {_RIGHTS_TOO}"
             )
         if kind == "gate":
             return "when what it was closed for is over"
