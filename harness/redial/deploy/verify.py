@@ -24,8 +24,8 @@ from redial.deploy.fingerprint import (
     read,
     wanted,
 )
-from redial.deploy.fingerprint.keys import DATABASE, exchanged, needed
 from redial.deploy.fingerprint.compare import KEPT
+from redial.deploy.fingerprint.keys import DATABASE, exchanged, needed
 from redial.deploy.fingerprint.model import MEMBER, OPTION
 from redial.deploy.fingerprint.repair import DEPLOY, advised
 from redial.deploy.port import Connect

@@ -187,7 +187,9 @@ def next_step(difference: Difference, schema: str) -> str:
     return f"{sql} /* {_why(difference, how)} */"
 
 
-_RIGHTS_TOO = "Every right on it goes with it: redial deploy gives ours again, write down whose the others are"
+_RIGHTS_TOO = (
+    "Every right on it goes with it: redial deploy gives ours again, write down who has the others"
+)
 """Of a DROP that makes room for ours."""
 
 

@@ -23,25 +23,16 @@ from redial.deploy.fingerprint.model import (
     DATABASE_NOTIFICATION,
     DATABASE_PERMISSION,
     DATABASE_TRIGGER,
-    DENIED,
-    GRANTEE,
-    GRANTOR,
     HIDDEN,
     MARKED_INSIDE,
     OFF,
     ON,
-    ON_COLUMN,
-    ON_KIND,
-    ON_NAME,
-    ON_SCHEMA,
     OPTION,
-    PASSED_ON,
-    PERMISSION,
     ROUTE_OF_ALL,
-    Properties,
     Thing,
     written,
 )
+from redial.deploy.fingerprint.revoking import made_plain, taken_away
 from redial.deploy.fingerprint.surroundings import settable
 from redial.deploy.fingerprint.tables import INCREMENTAL, PRIMARY
 from redial.quoting import literal, qualified, quote_name
@@ -284,15 +275,6 @@ def _mark(difference: Difference, schema: str) -> str | None:
     return f"EXECUTE sys.sp_updateextendedproperty N'Redial.made', {value}, {where};"
 
 
-def _permission(difference: Difference, schema: str) -> str | None:
-    has = difference.has
-    if difference.found == DENIED:
-        return f"GRANT {has[PERMISSION]}{_on(has, schema)} TO {quote_name(has[GRANTEE])}{_as(has)};"
-    if difference.found == PASSED_ON:
-        return f"REVOKE GRANT OPTION FOR{_revoked(has, schema)};"
-    return None
-
-
 _CHANGES: dict[str, Callable[[Difference, str], str | None]] = {
     "table": _table,
     "index": _index,
@@ -302,7 +284,7 @@ _CHANGES: dict[str, Callable[[Difference, str], str | None]] = {
     "module": _module,
     "gate": _gate,
     "mark": _mark,
-    "permission": _permission,
+    "permission": made_plain,
 }
 
 
@@ -350,8 +332,7 @@ def _excess(difference: Difference, schema: str) -> str | None:
     thing = difference.thing
     kind, name = thing.kind, thing.name
     if kind == "permission":
-        known = difference.has[ON_KIND] in (*_CLASSES, "DATABASE")
-        return f"REVOKE{_revoked(difference.has, schema)};" if known else None
+        return taken_away(difference.has, schema)
     if kind == "index":
         return _drop_index(difference, schema)
     if kind == "column":
@@ -456,7 +437,7 @@ def _since(difference: Difference) -> str | None:
     if not came:
         return None
     if kind == DATABASE_PERMISSION:
-        return f"REVOKE{_revoked(difference.has, '')};"
+        return taken_away(difference.has, "")
     return {
         DATABASE_TRIGGER: f"DROP TRIGGER {quoted} ON DATABASE;",
         DATABASE_NOTIFICATION: f"DROP EVENT NOTIFICATION {quoted} ON DATABASE;",
@@ -478,32 +459,3 @@ def _named(schema: str, name: str) -> str:
     """A name that may be of another schema, as things of the model are called."""
     other, dot, rest = name.partition(".")
     return qualified(other, rest) if dot else qualified(schema, name)
-
-
-def _revoked(has: Properties, schema: str) -> str:
-    """Behind REVOKE, for a right that is found. With the option to pass it on what was passed on goes too
-    (4611 otherwise); what another than the owner has given is taken AS that one.
-    """
-    cascade = " CASCADE" if has["state"] == PASSED_ON else ""
-    grantee = quote_name(has[GRANTEE])
-    return f" {has[PERMISSION]}{_on(has, schema)} FROM {grantee}{cascade}{_as(has)}"
-
-
-def _as(has: Properties) -> str:
-    return f" AS {quote_name(has[GRANTOR])}" if has[GRANTOR] else ""
-
-
-def _on(has: Properties, schema: str) -> str:
-    """`` ON CLASS::name`` of a permission; nothing for the database's."""
-    kind, name, column = has[ON_KIND], has[ON_NAME], has[ON_COLUMN]
-    if kind == "DATABASE":
-        return ""
-    inside = kind in ("OBJECT", "TYPE")
-    own = qualified(has[ON_SCHEMA] or schema, name) if inside else quote_name(name)
-    return f" ON {kind}::{own}" + (f" ({quote_name(column)})" if column else "")
-
-
-_CLASSES = (
-    *("MESSAGE TYPE", "CONTRACT", "SERVICE", "SCHEMA", "OBJECT", "TYPE", "USER", "ROLE"),
-    *("CERTIFICATE", "ROUTE", "REMOTE SERVICE BINDING", "SYMMETRIC KEY", "ASYMMETRIC KEY"),
-)
