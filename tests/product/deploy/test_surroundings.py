@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from redial.cli.deploy import deploy, plan, verify
@@ -133,7 +135,7 @@ def test_a_baseline_says_all_that_it_takes_for_given_and_what_gives_power_first(
     changed = "and was off at the last deployment"
     assert taken(site, capsys) == [
         f"{power}database option trustworthy: value is on, {changed}",
-        f"{power}database trigger nodrop has come since the last deployment",
+        f"{power}database trigger nodrop has come since the last deployment (text ...)",
         f"{power}permission of others CONTROL to joe of DATABASE has come since the last deployment",
         f"{power}role audit_sender: owner is audit_module, and was dbo at the last deployment",
         f"{plain}database option arithabort: value is on, {changed}",
@@ -155,7 +157,8 @@ def taken(site, capsys) -> list[str]:
     """What a baseline takes for given."""
     capsys.readouterr()
     assert status_of(baseline, server=site.server) == 0
-    return [line for line in capsys.readouterr().out.splitlines() if "taken for given" in line]
+    lines = re.sub(r"\btext (is )?\w+", "text ...", capsys.readouterr().out).splitlines()
+    return [line for line in lines if "taken for given" in line]
 
 
 OWNED_BEFORE = (
