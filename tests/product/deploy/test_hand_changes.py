@@ -107,6 +107,15 @@ def test_a_drop_that_makes_room_for_ours_says_that_rights_go_with_it(what):
     assert "Every right on it goes with it: redial deploy gives ours again, write down" in line
 
 
+def test_a_table_that_is_missing_and_has_another_name_is_named_again_before_anything_is_deployed():
+    site, line = changed(Lab(AUDIT), CHANGES["a table that is renamed"])
+    [missing] = [one for one in site.findings() if "table DeadLetter is missing" in one]
+    assert "a deployment is refused as long as DeadLetter_old is there" in missing
+    assert not site.deploy(overwrite=True, undo=True)
+    site.run(line.rsplit(" Next: ", 1)[1])
+    assert site.findings() == []
+
+
 @pytest.mark.parametrize("what", of(NOBODY))
 def test_what_no_statement_undoes_is_left_and_told(what):
     change = CHANGES[what]

@@ -145,6 +145,10 @@ def compare(
         and not _kept(thing, wanted, found)
     }
     lost = ", ".join(sorted(thing.name for thing in gone if thing.kind == "table"))
+    others = ", ".join(sorted(thing.name for thing in extra if is_renamed(thing, found)))
+    for each in differences:
+        if others and each.how == MISSING and each.thing.kind == "table":
+            each.has[NOW_CALLED] = others
     return differences + [
         Difference(thing, RENAMED, wanted=lost)
         if is_renamed(thing, found)
@@ -184,6 +188,8 @@ OURS = "ours"
 """Of a priority in excess: a deployment has written down that it made it."""
 ALIKE = "like it"
 """Of what is missing: the name of what is there and is the same, so it was renamed."""
+NOW_CALLED = "now called"
+"""Of a table that is missing: tables of ours with other names, of which one may be it."""
 TAKEN = "taken by"
 """Of what is missing: another object that has its name."""
 KEPT = "kept"

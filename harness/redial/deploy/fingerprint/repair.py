@@ -16,6 +16,7 @@ from redial.deploy.fingerprint.compare import (
     CHANGED,
     EXCESS,
     MISSING,
+    NOW_CALLED,
     OURS,
     RENAMED,
     SINCE,
@@ -240,6 +241,11 @@ def _by_files(difference: Difference) -> str:
         return (
             f"the name is taken by {taken}, which must go first: see what is said of it; then redial "
             "deploy, or redial deploy --undo, which does both."
+        )
+    if others := difference.has.get(NOW_CALLED):
+        return (
+            f"a deployment is refused as long as {others} is there, which may be this one with its rows: do what "
+            "is said of it first, then redial deploy."
         )
     if thing.kind == "module" and difference.what == "text":
         return OVERWRITE
