@@ -6,8 +6,8 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from redial.deploy.fingerprint import Difference, Thing
-from redial.deploy.fingerprint.compare import EXCESS, MISSING, SINCE
-from redial.deploy.fingerprint.model import GRANTEE, GRANTOR, ON
+from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, SINCE
+from redial.deploy.fingerprint.model import DENIED, GRANTEE, GRANTOR, ON
 from redial.deploy.fingerprint.repair import FILES, advised, way, ways_of
 from redial.deploy.fingerprint.statements import statement
 from redial.deploy.handwork import Handwork
@@ -35,7 +35,7 @@ class Action:
     """One row of a plan."""
 
     do: str
-    """create, alter, drop, grant, write; by hand (a deployment leaves it), or leave (others' things)."""
+    """create, alter, drop, grant, revoke, write; by hand (a deployment leaves it), or leave (others' things)."""
     kind: str
     """Of the thing: table, module, permission."""
     thing: str
@@ -121,7 +121,8 @@ def _does(difference: Difference, how_mended: str, runs: Container[str]) -> str:
     if how_mended not in runs:
         return "leave" if how in (SINCE, EXCESS) else "by hand"
     if kind == "permission":
-        return "grant" if how_mended == FILES else "revoke"
+        lifted = how == CHANGED and difference.found == DENIED
+        return "grant" if how_mended == FILES or lifted else "revoke"
     if how == EXCESS:
         return "drop"
     if kind in _ROWS:

@@ -107,6 +107,18 @@ def test_a_drop_that_makes_room_for_ours_says_that_rights_go_with_it(what):
     assert "Every right on it goes with it: redial deploy gives ours again, write down" in line
 
 
+@pytest.mark.sampled(every=4)
+@pytest.mark.parametrize("what", changes_of_rights.CHANGES)
+def test_the_verb_of_a_plan_is_that_of_its_statement(what):
+    site, _ = changed(Lab(AUDIT), CHANGES[what])
+    done = [
+        (one.do, one.sql.split()[0].lower())
+        for one in site.survey(undo=True).plan.actions
+        if one.kind == "permission" and one.sql
+    ]
+    assert all(verb == word for verb, word in done), done
+
+
 def test_a_table_that_is_missing_and_has_another_name_is_named_again_before_anything_is_deployed():
     site, line = changed(Lab(AUDIT), CHANGES["a table that is renamed"])
     [missing] = [one for one in site.findings() if "table DeadLetter is missing" in one]

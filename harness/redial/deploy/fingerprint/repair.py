@@ -244,8 +244,8 @@ def _by_files(difference: Difference) -> str:
         )
     if others := difference.has.get(NOW_CALLED):
         return (
-            f"a deployment is refused as long as {others} is there, which may be this one with its rows: do what "
-            "is said of it first, then redial deploy."
+            f"a deployment is refused as long as {others} is there, which may be this one with its rows: do "
+            "what is said of it first, then redial deploy."
         )
     if thing.kind == "module" and difference.what == "text":
         return OVERWRITE
