@@ -35,7 +35,7 @@ class Action:
     """One row of a plan."""
 
     do: str
-    """create, alter, drop, grant, revoke, write; by hand (a deployment leaves it), or leave (others' things)."""
+    """create, alter, drop, grant, revoke, write; by hand (a deployment leaves it), or leave (of others)."""
     kind: str
     """Of the thing: table, module, permission."""
     thing: str
