@@ -20,6 +20,7 @@ from redial.deploy import connect_odbc, survey
 from redial.deploy.accepting import accept as accepting
 from redial.deploy.apply import exclusive, looking, recorded
 from redial.deploy.baseline import forget_accepted, given, keep_baseline, old_keys
+from redial.deploy.fingerprint.lookers import rights_to_look
 from redial.deploy.fingerprint.queries import SENDS
 from redial.deploy.history import (
     DONE,
@@ -35,7 +36,6 @@ from redial.deploy.history import (
 from redial.deploy.mending import repair_history, tried
 from redial.deploy.plan import BLOCKED, CHANGES, NOTHING
 from redial.deploy.verify import Look, home_of, look_over
-from redial.quoting import quote_name
 
 
 @command
@@ -92,11 +92,8 @@ HIDDEN = "what was tried is hidden from this login"
 
 
 def _may_see(config: Config) -> str:
-    own = quote_name(config.schema_name)
-    return (
-        "let a member of db_owner look, or give the rights: GRANT VIEW DEFINITION, and GRANT SELECT ON "
-        f"SCHEMA::{own}, TO this login's user"
-    )
+    rights = rights_to_look(config.schema_name, "this login's user")
+    return f"let a member of db_owner look, or give the rights: {rights}"
 
 
 def _deployed(one: Deployment) -> str:

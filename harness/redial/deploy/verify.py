@@ -26,6 +26,7 @@ from redial.deploy.fingerprint import (
 )
 from redial.deploy.fingerprint.compare import KEPT
 from redial.deploy.fingerprint.keys import DATABASE, exchanged, needed
+from redial.deploy.fingerprint.lookers import looking_rights
 from redial.deploy.fingerprint.model import MEMBER, OPTION
 from redial.deploy.fingerprint.repair import DEPLOY, advised
 from redial.deploy.port import Connect
@@ -90,6 +91,8 @@ class Look:
             if thing.kind == MEMBER:
                 members.setdefault(thing.of, []).append(thing.name)
         said = [f"in role {role}, not judged: {', '.join(who)}" for role, who in members.items()]
+        lookers = sorted(set(looking_rights(self.found).values()))
+        said += [f"may look, not judged: {', '.join(lookers)}"] * bool(lookers)
         said += [f"accepted: {each}. {self.reasons.get(each, MOVE)}" for each in self.accepted]
         said += self.remarks
         if self.kept is None:

@@ -10,6 +10,7 @@ from difflib import unified_diff
 from types import MappingProxyType
 
 from redial.config.objects import object_names
+from redial.deploy.fingerprint.lookers import looking_rights
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
     GRANTED,
@@ -137,10 +138,12 @@ def compare(
         if not any(thing.belongs_to(owner) for owner in gone)
         for difference in _of(thing, properties, found)
     ]
+    may_look = looking_rights(found)
     extra = {
         thing
         for thing in found
         if thing not in wanted
+        and thing not in may_look
         and thing.kind not in _ONLY_LOOKED_AT
         and not _kept(thing, wanted, found)
     }

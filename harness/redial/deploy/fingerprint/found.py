@@ -19,6 +19,7 @@ from redial.deploy.fingerprint.keys import (
     NOBODY,
     SIGNER,
 )
+from redial.deploy.fingerprint.lookers import GUEST, definitions_for, rights_to_look
 from redial.deploy.fingerprint.model import (
     DATABASE_NOTIFICATION,
     DATABASE_TRIGGER,
@@ -51,8 +52,6 @@ _PRIVATE_KEYS = {"NA": NOBODY, "MK": "master key", "PW": "password", "SK": "serv
 INTERRUPTED = "deployment.gate"
 """The row of Setting by which a deployment knows that it closed the gate itself (78_operator)."""
 
-GUEST = "guest"
-"""The user of logins that have none."""
 OWNED_BY_THE_SCHEMA = ("table", "module", "queue")
 """Kinds whose things have no owner of their own; one that has breaks the chain of ownership."""
 Answers = dict[str, list[Row]]
@@ -61,11 +60,10 @@ Answers = dict[str, list[Row]]
 class CannotSee(Exception):
     """The login may not see enough: what is hidden from it would be called missing."""
 
-    def __init__(self, user: str, database: str, version: str, what: str, grant: str) -> None:
+    def __init__(self, user: str, database: str, version: str, what: str, grants: str) -> None:
         super().__init__(
             f"user {user!r} may not see {what} in database {database!r}, so nothing can be said. "
-            "Next: let a member of db_owner look, or give the right: "
-            f"GRANT {grant} TO {quote_name(user)};"
+            f"Next: let a member of db_owner look, or give the right: {grants}"
         )
         self.database = database
         self.version = version
@@ -104,7 +102,7 @@ def found(
     [database] = answers["database"]
     who = database["who"], database["name"], database["version"]
     if not database["sees"]:
-        raise CannotSee(*who, "the definitions", "VIEW DEFINITION")
+        raise CannotSee(*who, "the definitions", definitions_for(database["who"]))
     insensitive = "_CS_" not in database["collation"] and "_BIN" not in database["collation"]
     principals = [thing.name for thing in files if thing.kind in ("user", "role")]
     routes = [thing.name for thing in files if thing.kind == "route"]
@@ -118,8 +116,9 @@ def found(
     except Exception as error:
         if server_message(error)[0] != NOT_ALLOWED:
             raise
-        own = quote_name(schema)
-        raise CannotSee(*who, f"the tables of {own}", f"SELECT ON SCHEMA::{own}") from error
+        tables = [table for table in CONTENTS if Thing("table", table) in reader.catalog]
+        grants = rights_to_look(schema, database["who"], tables)
+        raise CannotSee(*who, f"the tables of {quote_name(schema)}", grants) from error
     rows = dict(zip(CONTENTS, sets, strict=False))
     reader.contents(rows)
     if ask_jobs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
+from redial.deploy.fingerprint.lookers import EVERYBODY
 from redial.deploy.fingerprint.model import (
     DATABASE_PERMISSION,
     DENIED,
@@ -24,8 +25,8 @@ from redial.deploy.fingerprint.model import (
 )
 from redial.deploy.fingerprint.queries import Row
 
-EVERYBODY, DBO = "public", "dbo"
-"""The role every user of a database is in, and the user of its owner."""
+DBO = "dbo"
+"""The user of a database's owner."""
 _KINDS = {
     "OBJECT_OR_COLUMN": "OBJECT",
     "DATABASE_PRINCIPAL": "USER",

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from redial.deploy.fingerprint.compare import SINCE, Difference, made
+from redial.deploy.fingerprint.lookers import looking_rights
 from redial.deploy.fingerprint.model import (
     DATABASE_NOTIFICATION,
     DATABASE_PERMISSION,
@@ -97,7 +98,10 @@ def moved(kept: Catalog, found: Catalog) -> list[Difference]:
     ]
     differences += [Difference(thing, SINCE, "", "there", "gone") for thing in kept.keys() - now]
     # A role or user that a later configuration names is no change of the surroundings.
-    came = [thing for thing in now.keys() - kept if thing.kind in SURROUNDING]
+    may_look = looking_rights(found)
+    came = [
+        thing for thing in now.keys() - kept if thing.kind in SURROUNDING and thing not in may_look
+    ]
     differences += [Difference(thing, SINCE, "", "", "there", has=found[thing]) for thing in came]
     return sorted(differences, key=lambda one: (one.thing, one.what))
 
