@@ -282,6 +282,28 @@ WHERE en.parent_class = 0 OR en.parent_id IN (SELECT o.ObjectId FROM @ours AS o)
 /* Of types and contracts that configurations share, and of roles they share: what another one has given to
    its own users, which carry its mark as the object or the schema does, is that one's. */
 SELECT p.class_desc, p.permission_name, p.state, USER_NAME(p.grantee_principal_id) AS grantee, p.minor_id,
+    USER_NAME(p.grantor_principal_id) AS grantor,
+    /* Whose it is: REVOKE takes what the owner has granted, and with AS what another has. */
+    USER_NAME(CASE p.class
+        WHEN 1 THEN (SELECT ISNULL(x.principal_id, s.principal_id)
+                     FROM sys.objects AS x
+                     INNER JOIN sys.schemas AS s ON s.schema_id = x.schema_id
+                     WHERE x.object_id = p.major_id)
+        WHEN 3 THEN (SELECT s.principal_id FROM sys.schemas AS s WHERE s.schema_id = p.major_id)
+        WHEN 4 THEN (SELECT x.owning_principal_id FROM sys.database_principals AS x WHERE x.principal_id = p.major_id)
+        WHEN 6 THEN (SELECT ISNULL(x.principal_id, s.principal_id)
+                     FROM sys.types AS x
+                     INNER JOIN sys.schemas AS s ON s.schema_id = x.schema_id
+                     WHERE x.user_type_id = p.major_id)
+        WHEN 15 THEN (SELECT x.principal_id FROM sys.service_message_types AS x WHERE x.message_type_id = p.major_id)
+        WHEN 16 THEN (SELECT x.principal_id FROM sys.service_contracts AS x WHERE x.service_contract_id = p.major_id)
+        WHEN 17 THEN (SELECT x.principal_id FROM sys.services AS x WHERE x.service_id = p.major_id)
+        WHEN 18 THEN (SELECT x.principal_id FROM sys.remote_service_bindings AS x WHERE x.remote_service_binding_id = p.major_id)
+        WHEN 19 THEN (SELECT x.principal_id FROM sys.routes AS x WHERE x.route_id = p.major_id)
+        WHEN 24 THEN (SELECT x.principal_id FROM sys.symmetric_keys AS x WHERE x.symmetric_key_id = p.major_id)
+        WHEN 25 THEN (SELECT x.principal_id FROM sys.certificates AS x WHERE x.certificate_id = p.major_id)
+        WHEN 26 THEN (SELECT x.principal_id FROM sys.asymmetric_keys AS x WHERE x.asymmetric_key_id = p.major_id)
+    END) AS owner,
     OBJECT_SCHEMA_NAME(p.major_id) AS schema_name, OBJECT_NAME(p.major_id) AS object_name,
     COL_NAME(p.major_id, p.minor_id) AS column_name,
     CASE p.class

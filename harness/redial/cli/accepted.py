@@ -10,9 +10,9 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from redial.cli.errors import UserError
-from redial.deploy.accepting import Accepted, Entry, acceptable, digest, words
+from redial.deploy.accepting import Accepted, Entry, acceptable, names, state_in, words
 from redial.deploy.fingerprint import Difference
-from redial.deploy.fingerprint.compare import SINCE
+from redial.deploy.fingerprint.compare import SINCE, TEXT
 from redial.deploy.verify import Look
 from redial.project import project
 
@@ -55,15 +55,23 @@ def accepted() -> Accepted:
     lines = [n for n, line in enumerate(text.splitlines(), 1) if _HEADER.match(line)]
     if len(lines) != len(entries):
         lines = []
-    found: dict[tuple[str, ...], Entry] = {}
+    found: list[Entry] = []
     for number, values in enumerate(entries):
         where = f"{name}:{lines[number]}" if lines else f"{name}, entry {number + 1}"
         one = _entry(values, where, here.names())
-        same = (words(one.finding), one.server.lower(), one.config, one.database.lower())
-        if same in found:
-            raise UserError(where, f"says the same as {found[same].where}", "take one of them out")
-        found[same] = one
-    return Accepted(tuple(found.values()), today())
+        if same := next((other for other in found if _same(one, other)), None):
+            raise UserError(where, f"says the same as {same.where}", "take one of them out")
+        found.append(one)
+    return Accepted(tuple(found), today())
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    """Whether two entries are for the same, one of them maybe with what verify prints around it."""
+    own, others = (
+        (each.server.lower(), each.config, each.database.lower()) for each in (one, other)
+    )
+    said, before = words(one.finding), words(other.finding)
+    return own == others and (names(said, before) or names(before, said))
 
 
 def _entry(values: Any, where: str, configs: list[str]) -> Entry:
@@ -122,19 +130,22 @@ def to_accept(looks: list[Look], findings: Iterable[str]) -> list[tuple[Look, Di
         for each in (*one.differences, *(old for old in one.accepted if old not in one.reasons))
         if acceptable(each)
     ]
-    wanted = {words(said): said for said in findings}
+    wanted = list(findings)
     if not wanted:
         return [(one, each) for one, each in every if each.how != SINCE]
-    missing = [
-        said for key, said in wanted.items() if key not in {words(str(each)) for _, each in every}
-    ]
+    missing = [said for said in wanted if not any(_named(said, *each) for each in every)]
     if missing:
         raise UserError(
             f"--finding {missing[0]!r}",
             "is no finding here that can be accepted; nothing was written",
             "copy the line that redial verify prints; what deploy mends cannot be accepted",
         )
-    return [(one, each) for one, each in every if words(str(each)) in wanted]
+    return [each for each in every if any(_named(said, *each) for said in wanted)]
+
+
+def _named(said: str, one: Look, each: Difference) -> bool:
+    """Whether a finding that somebody has copied names a difference, as it is now."""
+    return state_in(said, each, one.database) in ("", each.state.removeprefix(TEXT))
 
 
 def entry_text(
@@ -142,11 +153,10 @@ def entry_text(
 ) -> str:
     """An entry for the file."""
     said = {
-        "finding": words(str(each)),
+        "finding": words(str(each), one.database),
         "config": config,
         "server": one.server,
         "database": one.database,
-        "text": digest(each),
         "reason": reason,
     }
     lines = [f"{key} = {_quoted(value)}" for key, value in said.items() if value or key == "reason"]

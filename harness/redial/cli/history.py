@@ -19,7 +19,8 @@ from redial.config import Config
 from redial.deploy import connect_odbc, survey
 from redial.deploy.accepting import accept as accepting
 from redial.deploy.apply import exclusive, looking, recorded
-from redial.deploy.baseline import forget_accepted, keep_baseline, old_keys
+from redial.deploy.baseline import forget_accepted, given, keep_baseline, old_keys
+from redial.deploy.fingerprint.lookers import rights_to_look
 from redial.deploy.fingerprint.model import REMOVED
 from redial.deploy.fingerprint.queries import SENDS
 from redial.deploy.history import (
@@ -36,7 +37,6 @@ from redial.deploy.history import (
 from redial.deploy.mending import repair_history, tried
 from redial.deploy.plan import BLOCKED, CHANGES, NOTHING
 from redial.deploy.verify import Look, home_of, look_over
-from redial.quoting import quote_name
 
 
 @command
@@ -93,11 +93,8 @@ HIDDEN = "what was tried is hidden from this login"
 
 
 def _may_see(config: Config) -> str:
-    own = quote_name(config.schema_name)
-    return (
-        "let a member of db_owner look, or give the rights: GRANT VIEW DEFINITION, and GRANT SELECT ON "
-        f"SCHEMA::{own}, TO this login's user"
-    )
+    rights = rights_to_look(config.schema_name, "this login's user")
+    return f"let a member of db_owner look, or give the rights: {rights}"
 
 
 def _deployed(one: Deployment) -> str:
@@ -234,6 +231,8 @@ def baseline(
         looks = accepting(look_over(model, connection, files), config, stays)
         told = Story("baseline", content_of(files, model.schema_name), revision())
         if not accept:
+            for line in given(looks):
+                print(line)
             with recorded(connection, model, told):
                 keep_baseline(connection, model, files, looks)
             print(f"kept: the files of deployment {number}, and what is around it now")

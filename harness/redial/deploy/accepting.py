@@ -6,7 +6,6 @@ entry that is no longer true is said too.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,14 +13,15 @@ from datetime import date
 from fnmatch import fnmatchcase
 
 from redial.deploy.fingerprint import Difference
-from redial.deploy.fingerprint.compare import CHANGED, EXCESS, SINCE
+from redial.deploy.fingerprint.compare import CHANGED, EXCESS, SINCE, TEXT
+from redial.deploy.fingerprint.model import DENIED, PASSED_ON
 from redial.deploy.fingerprint.repair import ALLOWED, PERSON, way
 from redial.deploy.verify import Look, home_of
 
-DIGEST = 12
-"""Characters of a text's digest in an entry."""
-_AROUND = re.compile(r"^in .*?: (?=\w)|[. ]+Who may: .*| Next: .*")
-"""What verify prints before and behind a finding: its database, who may mend it, what to do."""
+_BEHIND = re.compile(r"\.?|[. ]+(Who may|Next): .*")
+"""What may stand behind a finding: who may mend it, what to do."""
+_STATE = re.compile(rf" \(({DENIED}|{PASSED_ON}|{TEXT}\w+)\)")
+"""The state in it (``Difference.state``)."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Entry:
     database: str = ""
     """config, database: empty for any."""
     text: str = ""
-    """Digest of the text of what is accepted, where it has one; deny or grant with option."""
+    """The state, of an entry whose finding has none: a text's digest, deny, or grant with option."""
 
     def of(self, config: str, databases: Iterable[str]) -> bool:
         """Whether it is for a configuration and one of its databases."""
@@ -77,16 +77,31 @@ def acceptable(difference: Difference) -> bool:
     return of_others or (difference.how == CHANGED and how_mended == ALLOWED)
 
 
-def words(said: str) -> str:
-    """A finding as it is compared: one line, without where it is and what to do about it."""
-    return _AROUND.sub("", " ".join(said.split())).rstrip(".")
+def words(said: str, database: str = "") -> str:
+    """A finding in one line, without the database that verify prints before it."""
+    line = " ".join(said.split())
+    here = f"in {database}: "
+    if line.startswith("in "):
+        return line.removeprefix(here) if line.startswith(here) else line.partition(": ")[2]
+    return line
 
 
-def digest(difference: Difference) -> str:
-    """Of the text of a module, trigger or view; of a right that it is no plain grant; else empty."""
-    if difference.how != EXCESS or difference.thing.kind == "permission" or not difference.found:
-        return difference.found if difference.how == EXCESS else ""
-    return hashlib.sha256(difference.found.encode()).hexdigest()[:DIGEST]
+def names(said: str, finding: str) -> bool:
+    """Whether a line is a finding, alone or as verify prints it. Both as ``words`` has them.
+
+    The finding decides where it ends: a name in it may hold whatever stands behind one.
+    """
+    return said.startswith(finding) and _BEHIND.fullmatch(said, len(finding)) is not None
+
+
+def state_in(said: str, difference: Difference, database: str) -> str | None:
+    """The state that a line has which names a difference, without its word; None: it names another."""
+    line = words(said, database)
+    finding = words(str(difference)).removesuffix(f" ({difference.state})")
+    stated = _STATE.match(line, len(finding)) if line.startswith(finding) else None
+    if not names(line, finding + (stated[0] if stated else "")):
+        return None
+    return stated[1].removeprefix(TEXT) if stated else ""
 
 
 def accept(looks: list[Look], config: str, file: Accepted = NOTHING_ACCEPTED) -> list[Look]:
@@ -106,12 +121,14 @@ def _judged(one: Look, config: str, file: Accepted, used: set[Entry], remarks: l
     """One database. used, remarks: entries that are about something here, and what is said of them."""
     reasons: dict[Difference, str] = {}
     for difference in [*one.differences, *one.accepted]:
-        said = words(str(difference))
         for entry in file.entries:
-            if words(entry.finding) != said or not entry.of(config, [one.database]):
+            if not entry.of(config, [one.database]):
+                continue
+            state = state_in(entry.finding, difference, one.database)
+            if state is None:
                 continue
             used.add(entry)
-            against = _against(entry, difference, one, file.today)
+            against = _against(entry, state, difference, one, file.today)
             if against:
                 remarks.append(f"{entry.where}: {against}")
             else:
@@ -126,8 +143,11 @@ def _reason(entry: Entry) -> str:
     return f"{entry.where}, {until}: {entry.reason}"
 
 
-def _against(entry: Entry, difference: Difference, one: Look, today: date) -> str:
-    """Why an entry does not accept the difference it names; empty: it does."""
+def _against(entry: Entry, state: str, difference: Difference, one: Look, today: date) -> str:
+    """Why an entry does not accept the difference it names; empty: it does.
+
+    state: which its finding has.
+    """
     if not entry.on(one.server):
         return (
             f"accepts it on server {entry.server!r}, and this is {one.server!r}: {entry.finding}. "
@@ -143,10 +163,11 @@ def _against(entry: Entry, difference: Difference, one: Look, today: date) -> st
             f"stale: it was accepted until {entry.until}, and today is {today}: {entry.finding}. "
             "Next: undo it; or a later day, when the reason still holds"
         )
-    if entry.text != digest(difference):
+    written_for = {state, entry.text} - {""} or {""}
+    if written_for != {difference.state.removeprefix(TEXT)}:
         return (
-            f"was written for another state of it: {entry.finding}. Next: look at what it is now; then "
-            + (f'text = "{text}"' if (text := digest(difference)) else "take its text out")
+            f"was written for another state of it: {entry.finding}. Next: look at what it is now; then copy "
+            "the line that redial verify prints, and take text out where there is one"
         )
     return ""
 

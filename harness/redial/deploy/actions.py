@@ -6,8 +6,8 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from redial.deploy.fingerprint import Difference, Thing
-from redial.deploy.fingerprint.compare import EXCESS, MISSING, SINCE
-from redial.deploy.fingerprint.model import ON
+from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, SINCE
+from redial.deploy.fingerprint.model import DENIED, GRANTEE, GRANTOR, ON
 from redial.deploy.fingerprint.repair import FILES, advised, way, ways_of
 from redial.deploy.fingerprint.statements import statement
 from redial.deploy.handwork import Handwork
@@ -35,7 +35,7 @@ class Action:
     """One row of a plan."""
 
     do: str
-    """create, alter, drop, grant, write; by hand (a deployment leaves it), or leave (others' things)."""
+    """create, alter, drop, grant, revoke, write; by hand (a deployment leaves it), or leave (of others)."""
     kind: str
     """Of the thing: table, module, permission."""
     thing: str
@@ -75,9 +75,20 @@ def repairs(one: Look, ways: Container[str]) -> list[str]:
     ways: whose statements it runs (``ways_of``).
     """
     todo = [each for each in one.differences if way(each) in ways]
-    todo.sort(key=_turn)
-    found = [statement(each, one.schema) for each in todo]
+    in_turn = sorted(todo, key=lambda each: (_turn(each), -_passed_on(each, todo)))
+    found = [statement(each, one.schema) for each in in_turn]
     return [sql for sql in dict.fromkeys(found) if sql is not None]
+
+
+def _passed_on(each: Difference, todo: list[Difference]) -> int:
+    """How often a right was passed on before it came to whom it is taken from: the last one goes first, while
+    whoever gave it may still take it.
+    """
+    times, giver = 0, each.has.get(GRANTOR)
+    while giver and times < len(todo):
+        times += 1
+        giver = next((one.has[GRANTOR] for one in todo if one.has.get(GRANTEE) == giver), "")
+    return times
 
 
 def _turn(difference: Difference) -> int:
@@ -110,7 +121,8 @@ def _does(difference: Difference, how_mended: str, runs: Container[str]) -> str:
     if how_mended not in runs:
         return "leave" if how in (SINCE, EXCESS) else "by hand"
     if kind == "permission":
-        return "grant" if how_mended == FILES else "revoke"
+        lifted = how == CHANGED and difference.found == DENIED
+        return "grant" if how_mended == FILES or lifted else "revoke"
     if how == EXCESS:
         return "drop"
     if kind in _ROWS:

@@ -51,6 +51,8 @@ def _few(config: Config, looks: list[Look], files: Mapping[str, str]) -> set[str
         return None
     if any(one.others or any(map(made_by_files, one.differences)) for one in looks):
         return None
+    if any(each.what == "owner" for one in looks for each in one.differences):
+        return None  # another owner takes the rights away, on what is in a schema as well
     signed = config.security.signing == Signing.CERTIFICATE
     found: set[str] = set()
     for one, here in zip(looks, sides(config), strict=True):

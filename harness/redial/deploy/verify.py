@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redial.config import Config
@@ -24,8 +24,10 @@ from redial.deploy.fingerprint import (
     read,
     wanted,
 )
-from redial.deploy.fingerprint.keys import exchanged, needed
-from redial.deploy.fingerprint.model import MEMBER, REMOVED
+from redial.deploy.fingerprint.compare import KEPT
+from redial.deploy.fingerprint.keys import DATABASE, exchanged, needed
+from redial.deploy.fingerprint.lookers import looking_rights
+from redial.deploy.fingerprint.model import MEMBER, OPTION, REMOVED
 from redial.deploy.fingerprint.repair import DEPLOY, advised
 from redial.deploy.port import Connect
 from redial.render import Side, render, sides, signed_modules, signer_prefix
@@ -91,6 +93,8 @@ class Look:
             if thing.kind == MEMBER:
                 members.setdefault(thing.of, []).append(thing.name)
         said = [f"in role {role}, not judged: {', '.join(who)}" for role, who in members.items()]
+        lookers = sorted(set(looking_rights(self.found).values()))
+        said += [f"may look, not judged: {', '.join(lookers)}"] * bool(lookers)
         said += [f"accepted: {each}. {self.reasons.get(each, MOVE)}" for each in self.accepted]
         said += self.remarks
         if self.kept is None:
@@ -260,14 +264,14 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
             one.version,
             schema=schema,
         )
+    kept = known.surroundings[place] if place < len(known.surroundings) else None
     differences = [
         difference
-        for difference in compare(one.wanted, one.catalog)
+        for difference in compare(one.wanted, one.catalog, kept or {})
         if difference.thing != Thing("role membership", "db_owner", config.roles.module)
     ]
-    kept = known.surroundings[place] if place < len(known.surroundings) else None
     if kept is not None:
-        differences += moved(kept, one.catalog)
+        differences = _once(differences, moved(kept, one.catalog))
     accepted = tuple(each for each in differences if each.key(place) in known.accepted)
     return Look(
         one.database,
@@ -285,6 +289,21 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
         schema=schema,
         known=known.accepted,
     )
+
+
+def _once(differences: list[Difference], since: list[Difference]) -> list[Difference]:
+    """Both, but of an option that must not be as it is only that: it goes back to what it was."""
+    was = {each.thing.name: each.wanted for each in since if each.thing.kind == OPTION}
+    ours = {each.what for each in differences if each.thing == DATABASE}
+    said = [
+        replace(each, has=each.has | {KEPT: was[each.what]})
+        if each.thing == DATABASE and each.what in was
+        else each
+        for each in differences
+    ]
+    return said + [
+        each for each in since if each.thing.kind != OPTION or each.thing.name not in ours
+    ]
 
 
 def _rows(connection: Any, sql: str) -> list[tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from redial.cli.installing import Allowed, install
@@ -31,6 +32,10 @@ NOBODY = "nobody"
 
 HOTFIX = "{hotfix}"
 """Stands for the text of usp_Send with a comment more."""
+
+
+TREE = re.compile(r"\b(AND|OR|FUNCTIONCALL|ISNULL|BINARY)[(\[]")
+"""How an expression is compared (``expressions.shape``)."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,7 @@ def changed(lab: Lab, change: Change) -> tuple[Site, str]:
     site.run(spelled(site.files, change.sql))
     lines = [line for line in site.findings() if change.finding in line]
     assert len(lines) == 1, site.findings()
+    assert not TREE.search(lines[0]), "an expression is told as it is written"
     return site, lines[0]
 
 

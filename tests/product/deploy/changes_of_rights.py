@@ -61,9 +61,15 @@ CHANGES: dict[str, Change] = {
         "role audit_reader is missing",
     ),
     "the owner of the schema": Change(
-        FILES,
+        ALLOWED,
         "ALTER AUTHORIZATION ON SCHEMA::audit TO dbo;",
-        "permission CONTROL to audit_module on SCHEMA audit is missing",
+        "schema audit: owner is dbo, not audit_module",
+    ),
+    "a schema of somebody's, and rights on what is in it as before": Change(
+        ALLOWED,
+        "CREATE USER joe WITHOUT LOGIN; ALTER AUTHORIZATION ON SCHEMA::audit TO joe; "
+        "GRANT CONTROL ON SCHEMA::audit TO audit_module;",
+        "schema audit: owner is joe, not audit_module",
     ),
     "a module user in db_owner": Change(
         FILES,
@@ -126,5 +132,56 @@ CHANGES: dict[str, Change] = {
         ALLOWED,
         "ALTER ROLE audit_reader WITH NAME = audit_r2;",
         "permission SELECT to audit_r2 on OBJECT Landing is there",
+    ),
+    "a right that somebody has passed on": Change(
+        ALLOWED,
+        "CREATE USER ann WITHOUT LOGIN; CREATE USER joe WITHOUT LOGIN; "
+        "GRANT SELECT ON audit.Landing TO ann WITH GRANT OPTION; "
+        "GRANT SELECT ON audit.Landing TO joe AS ann;",
+        "permission SELECT to joe by ann on OBJECT Landing is there, and no file",
+    ),
+    "a right that was passed on twice": Change(
+        ALLOWED,
+        "CREATE USER ann WITHOUT LOGIN; CREATE USER bob WITHOUT LOGIN; CREATE USER joe WITHOUT LOGIN; "
+        "GRANT SELECT ON audit.Landing TO ann WITH GRANT OPTION; "
+        "GRANT SELECT ON audit.Landing TO bob WITH GRANT OPTION AS ann; "
+        "GRANT SELECT ON audit.Landing TO joe AS bob;",
+        "permission SELECT to bob by ann on OBJECT Landing is there, and no file",
+    ),
+    "a right that somebody has from two": Change(
+        ALLOWED,
+        "CREATE USER ann WITHOUT LOGIN; CREATE USER joe WITHOUT LOGIN; "
+        "GRANT SELECT ON audit.Landing TO ann WITH GRANT OPTION; "
+        "GRANT SELECT ON audit.Landing TO joe AS ann; GRANT SELECT ON audit.Landing TO joe;",
+        "permission SELECT to joe on OBJECT Landing is there, and no file",
+    ),
+    "a right of ours that another has given too": Change(
+        ALLOWED,
+        "CREATE USER ann WITHOUT LOGIN; GRANT EXECUTE ON audit.usp_Send TO ann WITH GRANT OPTION; "
+        "GRANT EXECUTE ON audit.usp_Send TO audit_sender AS ann;",
+        "permission EXECUTE to audit_sender by ann on OBJECT usp_Send is there, and no file",
+    ),
+    "a right that the database's owner has given": Change(
+        ALLOWED,
+        "CREATE USER joe WITHOUT LOGIN; GRANT SELECT ON audit.Landing TO joe AS dbo;",
+        "permission SELECT to joe on OBJECT Landing is there, and no file",
+    ),
+    "a right on a column with a name that looks like another": Change(
+        ALLOWED,
+        "CREATE USER [joe to ann (x)] WITHOUT LOGIN; "
+        "EXECUTE (N'CREATE TABLE dbo.[a (b)] ([c (d)] int);'); "
+        "GRANT SELECT ON dbo.[a (b)] ([c (d)]) TO audit_sender;",
+        "permission SELECT to audit_sender on OBJECT [dbo.a (b)] ([c (d)]) is there, and no file",
+    ),
+    "a right of somebody with a name that looks like another": Change(
+        ALLOWED,
+        "CREATE USER [joe to ann (x)] WITHOUT LOGIN; "
+        "GRANT SELECT ON audit.Landing TO [joe to ann (x)];",
+        "permission SELECT to [joe to ann (x)] on OBJECT Landing is there, and no file",
+    ),
+    "a right of our role on what has a point in its name": Change(
+        ALLOWED,
+        "EXECUTE (N'CREATE TABLE dbo.[a.b] (A int);'); GRANT SELECT ON dbo.[a.b] TO audit_sender;",
+        "permission SELECT to audit_sender on OBJECT dbo.a.b is there, and no file",
     ),
 }

@@ -54,13 +54,13 @@ CHANGES: dict[str, Change] = {
     "a default is gone": Change(
         UNASKED,
         "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc;",
-        "column LandedUtc of Landing: default is nothing",
+        "column LandedUtc of Landing: default is nothing, not SYSUTCDATETIME(). Who",
     ),
     "another default": Change(
         UNASKED,
         "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc; ALTER TABLE "
         "audit.Landing ADD CONSTRAINT DF_Landing_LandedUtc DEFAULT (GETDATE()) FOR LandedUtc;",
-        "column LandedUtc of Landing: default is",
+        "column LandedUtc of Landing: default is (getdate()), not SYSUTCDATETIME(). Who",
     ),
     "a default of another name": Change(
         UNASKED,
@@ -115,6 +115,27 @@ CHANGES: dict[str, Change] = {
         "ALTER INDEX UX_SessionConversations_Handle ON audit.SessionConversations DISABLE;",
         "index UX_SessionConversations_Handle of SessionConversations: in use is off, not on",
     ),
+    "an index is switched off, and locks pages": Change(
+        UNASKED,
+        "ALTER INDEX UX_SessionConversations_Handle ON audit.SessionConversations SET (ALLOW_PAGE_LOCKS "
+        "= ON, IGNORE_DUP_KEY = ON); ALTER INDEX UX_SessionConversations_Handle ON "
+        "audit.SessionConversations DISABLE;",
+        "index UX_SessionConversations_Handle of SessionConversations: page locks is on, not off",
+    ),
+    "a compressed index is switched off": Change(
+        UNASKED,
+        "ALTER INDEX IX_SendLedger_SentUtc ON audit.SendLedger REBUILD WITH (DATA_COMPRESSION = PAGE, "
+        "FILLFACTOR = 50); ALTER INDEX IX_SendLedger_SentUtc ON audit.SendLedger SET "
+        "(OPTIMIZE_FOR_SEQUENTIAL_KEY = ON); ALTER INDEX IX_SendLedger_SentUtc ON audit.SendLedger DISABLE;",
+        "index IX_SendLedger_SentUtc of SendLedger: sequential is on, not off",
+    ),
+    "an index on other columns is switched off": Change(
+        UNASKED,
+        "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE INDEX IX_SendLedger_SentUtc ON "
+        "audit.SendLedger (SentUtc, JobId) WITH (PAD_INDEX = ON, FILLFACTOR = 50); ALTER INDEX "
+        "IX_SendLedger_SentUtc ON audit.SendLedger DISABLE;",
+        "index IX_SendLedger_SentUtc of SendLedger: columns is SentUtc, JobId, not SentUtc",
+    ),
     "an owner of its own for a table": Change(
         UNASKED,
         "ALTER AUTHORIZATION ON OBJECT::audit.Landing TO dbo;",
@@ -147,6 +168,11 @@ CHANGES: dict[str, Change] = {
         "EXECUTE sp_rename N'audit.Landing.SenderHost', N'Host', N'COLUMN';",
         "column SenderHost of Landing is missing, and Host there is like it",
     ),
+    "a column with a default that is renamed": Change(
+        UNASKED,
+        "EXECUTE sp_rename N'audit.Landing.LandedUtc', N'Since', N'COLUMN';",
+        "column LandedUtc of Landing is missing, and Since there is like it",
+    ),
     "an index that is renamed": Change(
         UNASKED,
         "EXECUTE sp_rename N'audit.SendLedger.IX_SendLedger_SentUtc', N'IX_y', N'INDEX';",
@@ -160,13 +186,13 @@ CHANGES: dict[str, Change] = {
     "a default where there is none": Change(
         UNASKED,
         "ALTER TABLE audit.Landing ADD CONSTRAINT DF_x DEFAULT (N'x') FOR SenderHost;",
-        "column SenderHost of Landing: default's name is DF_x, not nothing",
+        "column SenderHost of Landing: default is (N'x'), not nothing",
     ),
     "a computed column": Change(
         NOBODY,
         "ALTER TABLE audit.Landing DROP COLUMN SenderHost; ALTER TABLE audit.Landing ADD "
         "SenderHost AS CONVERT(nvarchar(128), SenderApp);",
-        "column SenderHost of Landing: computed is ",
+        "column SenderHost of Landing: computed is (CONVERT(nvarchar(128), SenderApp)), not nothing",
     ),
     "an index with more columns": Change(
         UNASKED,
@@ -178,7 +204,7 @@ CHANGES: dict[str, Change] = {
         UNASKED,
         "DROP INDEX IX_SendLedger_SentUtc ON audit.SendLedger; CREATE INDEX "
         "IX_SendLedger_SentUtc ON audit.SendLedger (SentUtc) WHERE SentBy IS NOT NULL;",
-        "index IX_SendLedger_SentUtc of SendLedger: filter is ",
+        "index IX_SendLedger_SentUtc of SendLedger: filter is (SentBy IS NOT NULL), not nothing",
     ),
     "a unique index": Change(
         UNASKED,

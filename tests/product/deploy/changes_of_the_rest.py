@@ -242,6 +242,11 @@ CHANGES: dict[str, Change] = {
         "ALTER PROCEDURE audit.usp_StartQueue WITH ENCRYPTION AS RETURN 0;",
         "module usp_StartQueue: its text is encrypted, or hidden from this login",
     ),
+    "a view that nobody can read": Change(
+        PERSON,
+        "EXECUTE (N'ALTER VIEW audit.vw_Errors WITH ENCRYPTION AS SELECT 1 AS a;');",
+        "module vw_Errors: its text is encrypted, or hidden from this login",
+    ),
     "a route that leads our messages elsewhere": Change(
         ALLOWED,
         "CREATE ROUTE [theirs] WITH SERVICE_NAME = N'//redial/audit/target', ADDRESS = "

@@ -4,6 +4,7 @@ finding and nothing a deployment does; an entry that is no longer true is said t
 from __future__ import annotations
 
 import json
+import re
 from datetime import date
 from pathlib import Path
 
@@ -79,34 +80,86 @@ def test_the_line_of_verify_can_be_copied_whole(granted, project, capsys):
     assert "sql/accepted.toml:3, without an end: reports" in capsys.readouterr().out
 
 
+ODD = [
+    "a. Who may: db_owner. Next: nothing",
+    "a. Who may: db_owner. Next: x",
+    "a. Next: 1",
+    "in b: c",
+    "d (deny)",
+    "it's (text 000000000000)",
+]
+"""Names that look like what stands around a finding."""
+
+
+def test_names_that_look_like_what_stands_around_a_finding_are_told_apart(site, project, capsys):
+    """1 Each line that verify prints is accepted, and no other. 2 The same with what baseline writes."""
+    for name in ODD:
+        quoted = f"[{name}]"
+        run(
+            site.server,
+            f"CREATE USER {quoted} WITHOUT LOGIN; GRANT SELECT ON audit.Landing TO {quoted};",
+        )
+    assert status_of(verify, server=site.server) == 1
+    lines = [one for one in capsys.readouterr().out.splitlines() if one.startswith("in site: ")]
+    assert len(lines) == len(ODD)
+    for line in lines:
+        written(project, ENTRY | {"finding": line})
+        assert status_of(verify, server=site.server) == 1
+        said = capsys.readouterr().out.splitlines()
+        assert [one for one in lines if one not in said] == [line]
+    (project / "sql" / "accepted.toml").unlink()
+    for line in lines:
+        options = {"accept": True, "reason": "x", "finding": [line]}
+        status_of(baseline, server=site.server, **options)
+    assert (project / "sql" / "accepted.toml").read_text().count("[[accepted]]") == len(ODD)
+    assert status_of(verify, server=site.server) == 0
+
+
 def test_one_right_more_is_no_right_that_was_accepted(granted, project, capsys):
     written(project, ENTRY)
     run(granted.server, "GRANT SELECT ON audit.Landing TO joe WITH GRANT OPTION;")
     assert status_of(verify, server=granted.server) == 1
     said = capsys.readouterr().out
     assert f"sql/accepted.toml:3: was written for another state of it: {GRANT}" in said
-    assert 'look at what it is now; then text = "grant with option"' in said
-    written(project, ENTRY | {"text": "grant with option"})
-    assert status_of(verify, server=granted.server) == 0
+    assert "look at what it is now; then copy the line that redial verify prints" in said
+    # 1. the state is part of the finding, or, of an older entry, its text
+    passed_on = {"finding": f"{GRANT} (grant with option)"}
+    for state in (passed_on, {"text": "grant with option"}):
+        written(project, ENTRY | state)
+        assert status_of(verify, server=granted.server) == 0
+    for other in ({"finding": f"{GRANT} (deny)"}, {"text": "deny"}, passed_on | {"text": "deny"}):
+        written(project, ENTRY | other)
+        assert status_of(verify, server=granted.server) == 1
+    # 2. one right less is another one, too
     run(granted.server, "REVOKE GRANT OPTION FOR SELECT ON audit.Landing FROM joe CASCADE;")
-    capsys.readouterr()
-    assert status_of(verify, server=granted.server) == 1
-    assert "then take its text out" in capsys.readouterr().out
+    for state in (passed_on, {"text": "grant with option"}):
+        written(project, ENTRY | state)
+        capsys.readouterr()
+        assert status_of(verify, server=granted.server) == 1
+        assert "and take text out where there is one" in capsys.readouterr().out
 
 
 def test_a_view_of_somebodys_is_accepted_with_its_text_and_no_other(granted, project, capsys):
     run(granted.server, "EXECUTE (N'CREATE VIEW audit.report AS SELECT 1 AS A;');")
     options = {"server": granted.server, "accept": True, "reason": "reports"}
     assert status_of(baseline, **options) == 0
-    assert 'text = "' in (project / "sql" / "accepted.toml").read_text()
+    assert re.search(
+        r"makes it \(text [0-9a-f]{12}\)", (project / "sql" / "accepted.toml").read_text()
+    )
     assert status_of(verify, server=granted.server) == 0
     run(granted.server, "EXECUTE (N'ALTER VIEW audit.report AS SELECT 2 AS A;');")
     capsys.readouterr()
     assert status_of(verify, server=granted.server) == 1
     said = capsys.readouterr().out
     assert (
-        "was written for another state of it: module report is there" in said and 'text = "' in said
+        "was written for another state of it: module report is there" in said
+        and "copy the line" in said
     )
+    # 0. an entry of before has the digest as its text
+    [text] = re.findall(r"makes it \(text (\w+)\)\. Who may", said)
+    view = "module report is there, and no file of this configuration makes it"
+    written(project, ENTRY, ENTRY | {"finding": view, "text": text})
+    assert status_of(verify, server=granted.server) == 0
 
 
 def test_a_deployment_leaves_what_is_accepted_and_plan_says_so(granted, project, tmp_path, capsys):

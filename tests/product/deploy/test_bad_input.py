@@ -13,6 +13,7 @@ from redial.cli.errors import explained
 from redial.cli.history import baseline, history, repair, rollback
 from redial.cli.uninstalling import uninstall
 from redial.deploy import apply, connect_odbc
+from redial.deploy.fingerprint.lookers import rights_to_look
 from redial_broker.exec import replicas, trouble
 from tests.product.sql.lab import SHIPPED
 
@@ -30,10 +31,7 @@ def login(site: Site, name: str, *, owner: bool = False, sees: bool = False) -> 
     if owner:
         run(site.server, f"ALTER ROLE db_owner ADD MEMBER {name};")
     if sees:
-        run(
-            site.server,
-            f"GRANT VIEW DEFINITION TO {name}; GRANT SELECT ON SCHEMA::audit TO {name};",
-        )
+        run(site.server, rights_to_look("audit", name))
     return logged_in_as(site.server, name, PASSWORD)
 
 

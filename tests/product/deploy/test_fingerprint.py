@@ -80,6 +80,7 @@ PARTLY = {
     ("permissions", "object_name"): "of objects",
     ("permissions", "column_name"): "of columns",
     ("permissions", "other_name"): "of what is no object",
+    ("permissions", "owner"): "what dbo has granted is as if the owner had",
     ("permissions", "major_id"): "the name says it; see the row more",
     ("marks", "type"): "of objects only, tables and queues told apart",
     ("DeploymentText", "Known"): "what is compared with",
@@ -348,10 +349,6 @@ UNASKED = {
     "crypt_properties": (
         "crypt_type crypt_property",
         "the bytes of a signature: the server checks them",
-    ),
-    "database_permissions": (
-        "grantor_principal_id",
-        "who granted does not change what may be done",
     ),
     "database_principals": (
         "principal_id sid is_fixed_role authentication_type default_language_name "

@@ -256,13 +256,28 @@ def test_who_may_see_definitions_and_no_rows_is_told_which_right_is_missing(inst
     theirs = re.sub(r"UID=[^;]*;PWD=(\{[^}]*\}|[^;]*)", "UID=looker;PWD=Long-enough-1", installed)
     assert status_of(verify, server=theirs) == 1
     said = capsys.readouterr().out
-    assert "GRANT SELECT ON SCHEMA::[audit] TO [looker];" in said and "is missing" not in said
-    run(installed, "GRANT SELECT ON SCHEMA::audit TO looker;")
-    capsys.readouterr()
-    status_of(verify, server=theirs)
-    said = capsys.readouterr().out
     assert "is missing" not in said
-    assert "permission SELECT to looker on SCHEMA audit is there" in said
+    grants = re.search(
+        r"give the right: (GRANT SELECT ON \[audit\]\.\[Setting\] TO \[looker\];.*)", said
+    )
+    assert grants is not None
+    # 1. what verification asks for is no finding, and neither is it for a plan
+    run(installed, grants[1])
+    capsys.readouterr()
+    assert status_of(verify, server=theirs) == 0
+    assert "note: may look, not judged: looker" in capsys.readouterr().out
+    assert status_of(plan, server=theirs) == 0
+    # 2. one right less, or one more, is somebody's
+    run(installed, "REVOKE SELECT ON audit.Gate FROM looker;")
+    capsys.readouterr()
+    status_of(verify, server=installed)
+    said = capsys.readouterr().out
+    assert "permission SELECT to looker on OBJECT Setting is there" in said
+    assert "permission of others VIEW DEFINITION to looker of DATABASE has come since" in said
+    run(installed, "GRANT SELECT ON audit.Gate TO looker; GRANT SELECT ON audit.Landing TO looker;")
+    assert status_of(verify, server=installed) == 1
+    said = capsys.readouterr().out
+    assert "permission SELECT to looker on OBJECT Landing is there" in said and "1 finding " in said
     run(installed, "DROP LOGIN looker;")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from redial.cli.deploy import deploy, plan, verify
@@ -100,6 +102,105 @@ def test_a_deployment_does_not_take_it_for_meant_and_a_baseline_does(site, capsy
     # 2. whoever knows why keeps it
     assert status_of(baseline, server=site.server) == 0
     assert status_of(verify, server=site.server) == 0
+
+
+def test_a_level_that_is_too_low_is_one_finding_and_goes_back_to_what_it_was(site, capsys):
+    level = "SELECT compatibility_level FROM sys.databases WHERE database_id = DB_ID();"
+    before = run(site.server, level)
+    run(site.server, "ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 120;")
+    capsys.readouterr()
+    assert status_of(verify, server=site.server) == 1
+    [line] = [one for one in capsys.readouterr().out.splitlines() if "compatibility" in one]
+    assert "database itself: compatibility level is 120, not 130 or more" in line
+    assert before[0][0] > 130
+    run(site.server, line.rsplit(" Next: ", 1)[1])
+    assert run(site.server, level) == before
+    assert status_of(verify, server=site.server) == 0
+
+
+def test_a_baseline_says_all_that_it_takes_for_given_and_what_gives_power_first(site, capsys):
+    """1 Changes since the last deployment. 2 What was there before them and gives power. 3 All of it."""
+    for what in (
+        "sessions come with other settings",
+        "the database is trusted",
+        "who may do everything",
+        "who owns a role of ours",
+        "a trigger on whatever is altered",
+    ):
+        run(site.server, CHANGES[what][0])
+    power, plain = (
+        "in site: taken for given, and it gives somebody power over this: ",
+        "in site: taken for given: ",
+    )
+    changed = "and was off at the last deployment"
+    assert taken(site, capsys) == [
+        f"{power}database option trustworthy: value is on, {changed}",
+        f"{power}database trigger nodrop has come since the last deployment (text ...)",
+        f"{power}permission of others CONTROL to joe of DATABASE has come since the last deployment",
+        f"{power}role audit_sender: owner is audit_module, and was dbo at the last deployment",
+        f"{plain}database option arithabort: value is on, {changed}",
+    ]
+    # 2. a second time
+    again = taken(site, capsys)
+    assert f"{power}permission of others CONTROL to joe of DATABASE: state is grant" in again
+    assert f"{power}database option trustworthy: value is on" in again
+    assert len(again) == 3 and all(line.startswith(power) for line in again)
+    # 3. where nothing was kept
+    run(site.server, "UPDATE audit.DeploymentText SET Known = NULL;")
+    every = taken(site, capsys)
+    assert every[:3] == again
+    assert f"{plain}database option arithabort: value is on" in every
+    assert f"{plain}role audit_sender: owner is audit_module" in every
+
+
+def taken(site, capsys) -> list[str]:
+    """What a baseline takes for given."""
+    capsys.readouterr()
+    assert status_of(baseline, server=site.server) == 0
+    lines = re.sub(r"\btext (is )?\w+", "text ...", capsys.readouterr().out).splitlines()
+    return [line for line in lines if "taken for given" in line]
+
+
+OWNED_BEFORE = (
+    "CREATE USER audit_module WITHOUT LOGIN; EXECUTE (N'CREATE SCHEMA audit AUTHORIZATION {};');"
+)
+
+
+@pytest.mark.parametrize("before", ["dbo", "audit_module"])
+def test_a_schema_that_was_there_before_keeps_its_owner_and_another_since_is_named(
+    site, before, capsys
+):
+    # 1. what was there before is nobody's change
+    run(site.empty, OWNED_BEFORE.format(before))
+    assert status_of(deploy, server=site.empty) == 0
+    # 2. a change since is one, and the statement that stands there undoes it
+    run(
+        site.empty,
+        "CREATE USER joe WITHOUT LOGIN; ALTER AUTHORIZATION ON SCHEMA::audit TO joe; "
+        "GRANT CONTROL ON SCHEMA::audit TO audit_module;",
+    )
+    capsys.readouterr()
+    assert status_of(verify, server=site.empty) == 1
+    finding = (
+        f"in bare: schema audit: owner is joe, and was {before} at the last deployment. Who may: "
+    )
+    [line] = [one for one in capsys.readouterr().out.splitlines() if one.startswith(finding)]
+    # 3. a deployment does not take it for meant
+    status_of(deploy, server=site.empty)
+    assert status_of(verify, server=site.empty) == 1
+    run(site.empty, line.rsplit(" Next: ", 1)[1])
+    assert status_of(deploy, server=site.empty) == 0
+    assert status_of(verify, server=site.empty) == 0
+
+
+def test_a_schema_that_a_deployment_made_is_ours_without_the_mark_of_it_too(site, capsys):
+    run(
+        site.server,
+        "EXECUTE sys.sp_dropextendedproperty N'Redial.made', N'SCHEMA', N'audit'; "
+        "CREATE USER joe WITHOUT LOGIN; ALTER AUTHORIZATION ON SCHEMA::audit TO joe;",
+    )
+    assert status_of(verify, server=site.server) == 1
+    assert "schema audit: owner is joe, not audit_module" in capsys.readouterr().out
 
 
 def test_members_of_our_roles_are_said_and_not_judged(site, capsys):

@@ -7,7 +7,15 @@ for all three (``model``): a thing has a kind, a name and properties that are te
 from redial.deploy.fingerprint.compare import Difference, compare
 from redial.deploy.fingerprint.found import CannotSee, Found, found
 from redial.deploy.fingerprint.model import Catalog, Thing
-from redial.deploy.fingerprint.surroundings import Known, merged, moved, read, surroundings, written
+from redial.deploy.fingerprint.surroundings import (
+    Known,
+    gives_power,
+    merged,
+    moved,
+    read,
+    surroundings,
+    written,
+)
 from redial.deploy.fingerprint.wanted import wanted
 
 __all__ = [
@@ -19,6 +27,7 @@ __all__ = [
     "Thing",
     "compare",
     "found",
+    "gives_power",
     "merged",
     "moved",
     "read",

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import unified_diff
+from types import MappingProxyType
 
 from redial.config.objects import object_names
+from redial.deploy.fingerprint.lookers import looking_rights
 from redial.deploy.fingerprint.model import (
+    AS_WRITTEN,
+    GRANTED,
+    GRANTEE,
     HIDDEN,
+    MADE,
     MEMBER,
     OBJECTS,
+    ON_NAME,
+    ON_SCHEMA,
     SURROUNDING,
     Catalog,
     Properties,
     Thing,
+    written,
 )
 
 MISSING, EXCESS, CHANGED = "missing", "in excess", "changed"
@@ -23,6 +33,8 @@ RENAMED = "renamed"
 """A table of ours has got another name."""
 SINCE = "since"
 """Otherwise than the last deployment found it (``surroundings``)."""
+TEXT, DIGEST = "text ", 12
+"""How a text is called in a finding, by the first characters of its digest."""
 DIFF_LINES = 12
 """Of a module's text, in a finding."""
 
@@ -43,6 +55,8 @@ class Difference:
     """All that the files say of the thing."""
     has: Properties = field(default_factory=dict, compare=False, repr=False)
     """All that is found of it; nothing where it is part of a table type, which cannot be altered."""
+    written: tuple[str, str] | None = field(default=None, compare=False, repr=False)
+    """wanted and found as they are written, of an expression."""
 
     def __str__(self) -> str:
         if self.how == MISSING:
@@ -56,13 +70,14 @@ class Difference:
         if self.how == EXCESS and self.thing.kind == "deployment":
             return f"a {self.thing}"
         if self.how == EXCESS:
-            return f"{self.thing} is there, and no file of this configuration makes it"
+            return f"{self.thing} is there, and no file of this configuration makes it{self._as()}"
         if self.found == HIDDEN:
             return f"{self.thing}: its text is encrypted, or hidden from this login"
         if self.what == "text":
             said = "has another text than the file (- is there now, + in the file)"
             return f"{self.thing} {said}:\n{self.diff()}"
-        return f"{self.thing}: {self.what} is {self.found or 'nothing'}, not {self.wanted or 'nothing'}"
+        wanted, found = self.written or (self.wanted, self.found)
+        return f"{self.thing}: {self.what} is {found or 'nothing'}, not {wanted or 'nothing'}"
 
     def key(self, place: int) -> str:
         """The same text for the same difference in the same database. place: of the database."""
@@ -70,10 +85,23 @@ class Difference:
         said = json.dumps([place, *self.thing, self.how, self.what, "" if right else self.found])
         return hashlib.sha256(said.encode()).hexdigest()
 
+    @property
+    def state(self) -> str:
+        """Of what nobody of ours has made: deny, or grant with option; a text by its digest; else empty."""
+        own = self.has if self.how in (EXCESS, SINCE) and not self.what else {}
+        if GRANTEE in own:
+            return "" if own["state"] == GRANTED else own["state"]
+        text = own.get("text", "")
+        return TEXT + hashlib.sha256(text.encode()).hexdigest()[:DIGEST] if text else ""
+
+    def _as(self) -> str:
+        """The state behind a sentence."""
+        return f" ({self.state})" if self.state else ""
+
     def _since(self) -> str:
         if not self.what:
             came = "has come" if self.found == "there" else "is gone"
-            return f"{self.thing} {came} since the last deployment"
+            return f"{self.thing} {came} since the last deployment{self._as()}"
         return (
             f"{self.thing}: {self.what} is {self.found or 'nothing'}, and was "
             f"{self.wanted or 'nothing'} at the last deployment"
@@ -89,13 +117,20 @@ class Difference:
         return "\n".join(f"    {line}" for line in lines)
 
 
-def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
+NOTHING_KEPT: Mapping[Thing, Properties] = MappingProxyType({})
+"""No deployment has kept anything."""
+
+
+def compare(
+    wanted: Catalog, found: Catalog, kept: Mapping[Thing, Properties] = NOTHING_KEPT
+) -> list[Difference]:
     """Differences in the order of the files, then what is in excess by name.
 
-    Of a thing that is missing, what belongs to it is not named too. What an earlier version of the
-    configuration made and marked may stay (88_earlier keeps what still holds rows or dialogs).
+    kept: what the last deployment has kept around them. Of a thing that is missing, what belongs to it is
+    not named too. What an earlier version of the configuration made and marked may stay (88_earlier keeps
+    what still holds rows or dialogs).
     """
-    wanted = _for_this_schema(wanted, found)
+    wanted = _for_this_schema(wanted, found, kept)
     gone = {thing for thing in wanted if thing not in found}
     differences = [
         difference
@@ -103,14 +138,20 @@ def compare(wanted: Catalog, found: Catalog) -> list[Difference]:
         if not any(thing.belongs_to(owner) for owner in gone)
         for difference in _of(thing, properties, found)
     ]
+    may_look = looking_rights(found)
     extra = {
         thing
         for thing in found
         if thing not in wanted
+        and thing not in may_look
         and thing.kind not in _ONLY_LOOKED_AT
         and not _kept(thing, wanted, found)
     }
     lost = ", ".join(sorted(thing.name for thing in gone if thing.kind == "table"))
+    others = ", ".join(sorted(thing.name for thing in extra if is_renamed(thing, found)))
+    for each in differences:
+        if others and each.how == MISSING and each.thing.kind == "table":
+            each.has[NOW_CALLED] = others
     return differences + [
         Difference(thing, RENAMED, wanted=lost)
         if is_renamed(thing, found)
@@ -133,7 +174,10 @@ def _renamed(differences: list[Difference], extra: set[Thing], found: Catalog) -
             other
             for other in sorted(extra - pairs)
             if (other.kind, other.of) == (one.thing.kind, one.thing.of)
-            and all(found[other].get(what, value) == value for what, value in one.wants.items())
+            and all(
+                found[other].get(what, one.wants[what]) == one.wants[what]
+                for what in _compared(one.wants)
+            )
         ]
         if like and not _alterable(like[0], found):
             continue
@@ -147,8 +191,12 @@ OURS = "ours"
 """Of a priority in excess: a deployment has written down that it made it."""
 ALIKE = "like it"
 """Of what is missing: the name of what is there and is the same, so it was renamed."""
+NOW_CALLED = "now called"
+"""Of a table that is missing: tables of ours with other names, of which one may be it."""
 TAKEN = "taken by"
 """Of what is missing: another object that has its name."""
+KEPT = "kept"
+"""Of an option of the database that is not as it must be: its value at the last deployment."""
 _ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER}
 """Kinds of which more may be there than the files make."""
 _PARTS = frozenset({"column", "index", "check"})
@@ -169,12 +217,43 @@ def _of(thing: Thing, wanted: Properties, catalog: Catalog) -> list[Difference]:
     if found is None:
         return [Difference(thing, MISSING, wants=wanted, has=dict(_taken(thing, catalog)))]
     has = _alterable(thing, catalog)
-    differs = [
-        Difference(thing, CHANGED, what, value, found[what], wanted, has)
-        for what, value in wanted.items()
-        if what in found and found[what] != value and not (what == "text" and not value)
+    differ = [
+        what
+        for what in _compared(wanted)
+        if what in found
+        and found[what] != wanted[what]
+        and not (what == "text" and not wanted[what])
     ]
-    return differs[:1] if thing.kind == "deployment" else differs  # other files: a row of its own
+    if "default" in differ and "default's name" in differ:
+        differ.remove("default's name")  # one constraint
+    if thing.kind == "deployment":
+        del differ[1:]  # other files: a row of its own
+    return [
+        Difference(
+            thing,
+            CHANGED,
+            what,
+            wanted[what],
+            found[what],
+            wanted,
+            has,
+            _written(what, wanted, found),
+        )
+        for what in differ
+    ]
+
+
+def _compared(wanted: Properties) -> list[str]:
+    """The properties that are compared."""
+    return [what for what in wanted if not what.endswith(AS_WRITTEN)]
+
+
+def _written(what: str, wanted: Properties, found: Properties) -> tuple[str, str] | None:
+    """Of an expression both sides as they are written."""
+    name = written(what)
+    if name not in wanted and name not in found:
+        return None
+    return wanted.get(name, ""), found.get(name, "")
 
 
 def _alterable(thing: Thing, found: Catalog) -> Properties:
@@ -200,8 +279,8 @@ def _taken(thing: Thing, found: Catalog) -> Properties:
 
 def _in_excess(own: Properties) -> str:
     """What else is to be known of it: a module's text, and of a right that it is no plain grant."""
-    state = own.get("state", "grant")
-    return own.get("text", "") or ("" if state == "grant" else state)
+    state = own.get("state", GRANTED)
+    return own.get("text", "") or ("" if state == GRANTED else state)
 
 
 def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
@@ -214,10 +293,10 @@ def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
         name = thing.name if thing.kind == "contract" else thing.of
         return Thing("contract", name) not in wanted and Thing("mark", "CONTRACT", name) in found
     if thing.kind == "permission":
-        grantee = thing.name.rpartition(" to ")[2]
-        owners = [Thing(kind, thing.of.partition(" ")[2]) for kind in ("table", "type")]
+        own = found[thing]
+        owners = [Thing(kind, own[ON_NAME]) for kind in ("table", "type")]
         left = any(_kept(owner, wanted, found) for owner in owners if owner not in wanted)
-        return left and Thing("role", grantee) in wanted
+        return left and not own[ON_SCHEMA] and Thing("role", own[GRANTEE]) in wanted
     kind = MARKS.get(thing.kind)
     return (
         kind is not None
@@ -226,14 +305,21 @@ def _kept(thing: Thing, wanted: Catalog, found: Catalog) -> bool:
     )
 
 
+def made(schema: Thing, catalog: Mapping[Thing, Properties]) -> Properties | None:
+    """The mark by which a deployment says that it made a schema."""
+    return catalog.get(Thing(MADE, "SCHEMA", schema.name))
+
+
 def is_renamed(thing: Thing, found: Catalog) -> bool:
     """Whether it is a table of ours that has got another name: with our mark, and none of our names."""
     marked = thing.kind == "table" and Thing("mark", "TABLE", thing.name) in found
     return marked and thing.name not in object_names()
 
 
-def _for_this_schema(wanted: Catalog, found: Catalog) -> Catalog:
-    """A schema that was there before keeps its owner, and the module user is granted CONTROL."""
+def _for_this_schema(wanted: Catalog, found: Catalog, kept: Mapping[Thing, Properties]) -> Catalog:
+    """A schema that was there before keeps its owner; wherever the module user does not own it, it is
+    granted CONTROL. One that a deployment made has, or had, a mark of that: its owner is the module user.
+    """
     schemas = [thing for thing in wanted if thing.kind == "schema"]
     for schema in schemas:
         owner = wanted[schema].get("owner", "")
@@ -242,6 +328,6 @@ def _for_this_schema(wanted: Catalog, found: Catalog) -> Catalog:
             continue
         if found.get(schema, {}).get("owner") in (None, owner):
             wanted = {thing: own for thing, own in wanted.items() if thing != grant}
-        else:
+        elif made(schema, found) is None and made(schema, kept) is None:
             wanted = wanted | {schema: {}}
     return wanted

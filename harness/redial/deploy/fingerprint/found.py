@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from redial.deploy.fingerprint.expressions import condition_text, module_text
-from redial.deploy.fingerprint.found_tables import columns, indexes, table
+from redial.deploy.fingerprint.expressions import module_text
+from redial.deploy.fingerprint.found_rights import rights
+from redial.deploy.fingerprint.found_tables import check, columns, indexes, table
 from redial.deploy.fingerprint.keys import (
     DATABASE,
     GUID,
@@ -18,9 +19,9 @@ from redial.deploy.fingerprint.keys import (
     NOBODY,
     SIGNER,
 )
+from redial.deploy.fingerprint.lookers import GUEST, definitions_for, rights_to_look
 from redial.deploy.fingerprint.model import (
     DATABASE_NOTIFICATION,
-    DATABASE_PERMISSION,
     DATABASE_TRIGGER,
     HIDDEN,
     MADE,
@@ -48,21 +49,12 @@ NAMED = (
 )
 """Kinds that are in no schema: they are asked for by the names the files want."""
 _MARKED = {3: "SCHEMA", 4: "USER", 6: "TYPE", 15: "MESSAGE TYPE", 16: "CONTRACT", 17: "SERVICE"}
-_CLASSES = {
-    "OBJECT_OR_COLUMN": "OBJECT",
-    "DATABASE_PRINCIPAL": "USER",
-    "SERVICE_CONTRACT": "CONTRACT",
-    "SYMMETRIC_KEYS": "SYMMETRIC KEY",
-}
 _VALIDATIONS: dict[str, str] = {"N": "none", "E": "empty", "X": "xml"}
-_STATES = {"G": "grant", "D": "deny", "W": "grant with option", "R": "revoke"}
 
 _PRIVATE_KEYS = {"NA": NOBODY, "MK": "master key", "PW": "password", "SK": "service master key"}
 INTERRUPTED = "deployment.gate"
 """The row of Setting by which a deployment knows that it closed the gate itself (78_operator)."""
 
-EVERYBODY, GUEST = "public", "guest"
-"""The role every user of a database is in, and the user of logins that have none."""
 OWNED_BY_THE_SCHEMA = ("table", "module", "queue")
 """Kinds whose things have no owner of their own; one that has breaks the chain of ownership."""
 Answers = dict[str, list[Row]]
@@ -71,11 +63,10 @@ Answers = dict[str, list[Row]]
 class CannotSee(Exception):
     """The login may not see enough: what is hidden from it would be called missing."""
 
-    def __init__(self, user: str, database: str, version: str, what: str, grant: str) -> None:
+    def __init__(self, user: str, database: str, version: str, what: str, grants: str) -> None:
         super().__init__(
             f"user {user!r} may not see {what} in database {database!r}, so nothing can be said. "
-            "Next: let a member of db_owner look, or give the right: "
-            f"GRANT {grant} TO {quote_name(user)};"
+            f"Next: let a member of db_owner look, or give the right: {grants}"
         )
         self.database = database
         self.version = version
@@ -116,7 +107,7 @@ def found(
     [database] = answers["database"]
     who = database["who"], database["name"], database["version"]
     if not database["sees"]:
-        raise CannotSee(*who, "the definitions", "VIEW DEFINITION")
+        raise CannotSee(*who, "the definitions", definitions_for(database["who"]))
     insensitive = "_CS_" not in database["collation"] and "_BIN" not in database["collation"]
     principals = [thing.name for thing in files if thing.kind in ("user", "role")]
     routes = [thing.name for thing in files if thing.kind == "route"]
@@ -130,8 +121,9 @@ def found(
     except Exception as error:
         if server_message(error)[0] != NOT_ALLOWED:
             raise
-        own = quote_name(schema)
-        raise CannotSee(*who, f"the tables of {own}", f"SELECT ON SCHEMA::{own}") from error
+        tables = [table for table in CONTENTS if Thing("table", table) in reader.catalog]
+        grants = rights_to_look(schema, database["who"], tables)
+        raise CannotSee(*who, f"the tables of {quote_name(schema)}", grants) from error
     rows = dict(zip(CONTENTS, sets, strict=False))
     reader.contents(rows)
     if ask_jobs:
@@ -191,7 +183,9 @@ class _Reader:
         self._ways()
         self._keys()
         self._database()
-        self._permissions()
+        self.catalog |= rights(
+            self.answers["permissions"], self.catalog, self.ours, self.who, self._named
+        )
         self._marks()
         for thing, own in self.catalog.items():
             if thing.kind in OWNED_BY_THE_SCHEMA:
@@ -281,12 +275,7 @@ class _Reader:
             owner = self._named(row["schema_name"], row["owner"])
             self.put("foreign key", row["name"], owner, to=row["to_table"])
         for row in self.answers["checks"]:
-            self.catalog[Thing("check", row["name"], row["owner"])] = {
-                "condition": condition_text(row["definition"] or ""),
-                "in force": switch(not row["is_disabled"]),
-                "trusted": switch(not row["is_not_trusted"]),
-                "for replication": switch(not row["is_not_for_replication"]),
-            }
+            self.catalog[Thing("check", row["name"], row["owner"])] = check(row)
 
     def _indexes(self) -> None:
         types = {row["name"] for row in self.answers["types"]}
@@ -448,27 +437,6 @@ class _Reader:
             "compatibility level": LEVEL_IS_ENOUGH if level >= LOWEST_LEVEL else str(level),
             "open to": row["user_access_desc"].replace("_", " ").lower(),
         }
-
-    def _permissions(self) -> None:
-        for row in self.answers["permissions"]:
-            kind = _CLASSES.get(row["class_desc"], row["class_desc"].replace("_", " "))
-            name = row["other_name"] or f"number {row['major_id']}"
-            if kind == "USER":
-                name = self.who(name)
-                kind = "ROLE" if Thing("role", name) in self.catalog else kind
-            if kind == "OBJECT":
-                name = self._named(row["schema_name"], row["object_name"])
-            if row["minor_id"]:
-                name += f" ({row['column_name']})"
-            grantee = self.who(row["grantee"])
-            theirs = kind == "DATABASE" and grantee not in self.ours | {EVERYBODY}
-            where = kind if kind == "DATABASE" else f"{kind} {name}"
-            self.put(
-                DATABASE_PERMISSION if theirs else "permission",
-                f"{row['permission_name']} to {grantee}",
-                where,
-                state=_STATES[row["state"].strip()],
-            )
 
     def _marks(self) -> None:
         for row in self.answers["marks"]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from redial.deploy.fingerprint.expressions import condition_text, value_text
-from redial.deploy.fingerprint.model import Catalog, Thing, switch
+from redial.deploy.fingerprint.model import Catalog, Thing, switch, written
 from redial.deploy.fingerprint.queries import Row
-from redial.deploy.fingerprint.tables import NO_COMPRESSION, PRIMARY, UNPARTITIONED
+from redial.deploy.fingerprint.tables import INCREMENTAL, NO_COMPRESSION, PRIMARY, UNPARTITIONED
 
 FULL = 100
 """A fill factor that is the same as 0 (CREATE INDEX page)."""
@@ -79,7 +79,9 @@ def _column(row: Row) -> dict[str, str]:
         "nullable": switch(row["is_nullable"]),
         "identity": identity,
         "computed": value_text(row["computed"]) if row["computed"] else "",
+        written("computed"): _line(row["computed"]),
         "default": value_text(default) if default else "",
+        written("default"): _line(default),
         "default's name": row["default_name"] or "",
         "collation": row["collation_name"] or "",
         "special": special,
@@ -121,13 +123,14 @@ def _index(row: Row, parts: list[Row]) -> dict[str, str]:
         ),
         "included": ", ".join(sorted(one["name"] for one in parts if one["is_included_column"])),
         "filter": condition_text(where) if where else "",
+        written("filter"): _line(where),
         "row locks": switch(row["allow_row_locks"]),
         "page locks": switch(row["allow_page_locks"]),
         "ignores duplicates": switch(row["ignore_dup_key"]),
         "padded": switch(row["is_padded"]),
         "fill factor": str(row["fill_factor"] % FULL),
         "in use": switch(not row["is_disabled"] and not row["is_hypothetical"]),
-        "statistics": "incremental"
+        "statistics": INCREMENTAL
         if row["is_incremental"]
         else "left as they are"
         if row["no_recompute"]
@@ -135,6 +138,23 @@ def _index(row: Row, parts: list[Row]) -> dict[str, str]:
         "compression": (row["compression"] or NO_COMPRESSION).lower(),
         "partitions": str(row["partitions"] or UNPARTITIONED),
     }
+
+
+def check(row: Row) -> dict[str, str]:
+    """A check."""
+    condition = row["definition"]
+    return {
+        "condition": condition_text(condition or ""),
+        written("condition"): _line(condition),
+        "in force": switch(not row["is_disabled"]),
+        "trusted": switch(not row["is_not_trusted"]),
+        "for replication": switch(not row["is_not_for_replication"]),
+    }
+
+
+def _line(text: str | None) -> str:
+    """An expression in one line."""
+    return " ".join((text or "").split())
 
 
 def _special(row: Row, kinds: dict[str, str]) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+
+from redial.quoting import quote_name
 
 Properties = dict[str, str]
 """By name; an empty text stands for nothing there."""
@@ -31,9 +34,9 @@ class Thing(NamedTuple):
         """Whether it goes when the other goes."""
         kind = other.kind.upper()
         if self.kind == "permission":
-            on = self.of.partition(" (")[0] if self.of.startswith("OBJECT ") else self.of
             whole = "OBJECT" if other.kind in OBJECTS and not other.of else kind
-            return on == f"{whole} {other.name}"
+            on = securable(whole, other.name)
+            return self.of == on or (whole == "OBJECT" and self.of.startswith(f"{on} ("))
         if self.kind == "owned object":
             return (self.of, self.name) == (kind, other.name)
         if self.kind == "mark":
@@ -44,6 +47,26 @@ class Thing(NamedTuple):
             and (owners is None or other.kind in owners)
             and self.kind != other.kind
         )
+
+
+def plain(name: str) -> str:
+    """A name in a sentence about a right: in brackets where it could be taken for more than a name."""
+    return quote_name(name) if _MORE_THAN_A_NAME.search(name) else name
+
+
+_MORE_THAN_A_NAME = re.compile(r"[()\[\]]| (to|by|on) |[.:] ")
+
+
+def right(permission: str, grantee: str, grantor: str = "") -> str:
+    """What a permission is called; grantor: whoever gave it, where that is neither the owner nor dbo."""
+    return f"{permission} to {plain(grantee)}" + (f" by {plain(grantor)}" if grantor else "")
+
+
+def securable(kind: str, name: str, column: str = "") -> str:
+    """What a permission is on."""
+    if kind == "DATABASE":
+        return kind
+    return f"{kind} {plain(name)}" + (f" ({plain(column)})" if column else "")
 
 
 OBJECTS = frozenset({"table", "module", "queue", "object"})
@@ -79,8 +102,19 @@ SURROUNDING = frozenset(
 )
 """Kinds that no file makes and messages depend on all the same (``surroundings``)."""
 
-AS_WRITTEN, DEFAULT_AS_WRITTEN = "as written", "default as written"
-"""The files' own text of a column, check or index of a table, and of a column's default; never compared."""
+AS_WRITTEN = "as written"
+"""The files' own text of a column, check or index of a table; never compared."""
+
+
+def written(what: str) -> str:
+    """The property that has an expression as it is written, the files' or the server's; never compared."""
+    return f"{what} {AS_WRITTEN}"
+
+
+PERMISSION, GRANTEE, GRANTOR = "permission", "grantee", "grantor"
+ON_KIND, ON_SCHEMA, ON_NAME, ON_COLUMN = "on kind", "on schema", "on name", "on column"
+"""Of a right that is found, what its statement is written of; grantor: empty for the owner, schema: for the
+configuration's and for what is in none."""
 
 OWN_GATE = "of a deployment"
 """Of a gate that a deployment has closed and not opened again."""
@@ -91,6 +125,8 @@ Catalog = dict[Thing, Properties]
 """Everything of an installation."""
 
 ON, OFF = "on", "off"
+GRANTED, DENIED, PASSED_ON = "grant", "deny", "grant with option"
+"""States of a right."""
 NO_LOGIN, OF_A_CERTIFICATE = "S", "C"
 """Types of users (sys.database_principals): one that has a login or none, one made of a certificate."""
 UNREAD = "none"

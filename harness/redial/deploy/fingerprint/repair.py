@@ -17,6 +17,7 @@ from redial.deploy.fingerprint.compare import (
     CHANGED,
     EXCESS,
     MISSING,
+    NOW_CALLED,
     OURS,
     RENAMED,
     SINCE,
@@ -26,6 +27,7 @@ from redial.deploy.fingerprint.compare import (
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, SIGNER
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
+    DENIED,
     HIDDEN,
     MARKED_INSIDE,
     OFF,
@@ -34,7 +36,7 @@ from redial.deploy.fingerprint.model import (
     OWN_GATE,
     Thing,
 )
-from redial.deploy.fingerprint.statements import statement
+from redial.deploy.fingerprint.statements import is_disabled, statement
 from redial.quoting import literal, qualified
 
 FILES, UNASKED, ALLOWED, REPLACED, PERSON = "files", "unasked", "allowed", "replaced", "person"
@@ -135,6 +137,8 @@ def way(difference: Difference) -> str:
         return ALLOWED
     if thing.kind in ("database", "gate") or difference.found == HIDDEN:
         return PERSON
+    if what == "owner" and thing.kind == "schema":
+        return ALLOWED
     if what == "owner" or (thing.kind, what) in UNASKED_PROPERTIES or _loses_nothing(difference):
         return UNASKED
     return ALLOWED
@@ -171,9 +175,10 @@ def next_step(difference: Difference, schema: str) -> str:
         keep = "when it is meant to be so, redial baseline, which keeps it as it is now."
         return f"{sql} /* or, {keep} */" if sql else f"undo it; or, {keep}"
     if how == REPLACED:
+        dropped = f" It is dropped first. {_RIGHTS_TOO}." if sql else ""
         return (
             "redial deploy --overwrite replaces it. It has lost our comment and may be somebody's: look at "
-            "its text first."
+            f"its text first.{dropped}"
         )
     if how == FILES:
         return _by_files(difference)
@@ -182,6 +187,12 @@ def next_step(difference: Difference, schema: str) -> str:
     if how == UNASKED:
         return f"{DEPLOY} It runs: {sql}"
     return f"{sql} /* {_why(difference, how)} */"
+
+
+_RIGHTS_TOO = (
+    "Every right on it goes with it: redial deploy gives ours again, write down who has the others"
+)
+"""Of a DROP that makes room for ours."""
 
 
 def _why(difference: Difference, how: str) -> str:
@@ -193,7 +204,7 @@ def _why(difference: Difference, how: str) -> str:
         if difference.found == HIDDEN:
             return (
                 "look with a login that has VIEW DEFINITION. If it is encrypted, somebody has replaced it: "
-                "ask who, drop it, and redial deploy makes ours"
+                f"ask who, drop it, and redial deploy makes ours. {_RIGHTS_TOO}"
             )
         if kind == "gate":
             return "when what it was closed for is over"
@@ -202,8 +213,13 @@ def _why(difference: Difference, how: str) -> str:
         if kind in ("mark", "owned object"):
             return "when it is ours: without this a deployment refuses it (50208)"
         return "first decide what its rows get: the column takes no NULL and has no default"
-    if difference.found == "deny":
+    if difference.found == DENIED:
         return f"takes the DENY away: ask who denied it, and why. {CHOSEN}"
+    if kind == "schema":
+        return (
+            "takes every right on what is in it away, and redial deploy gives ours again: look who else "
+            f"has some. {CHOSEN}"
+        )
     if kind == "queue":
         return f"ask who has switched it off, and why. {CHOSEN}"
     if difference.thing == LOCAL_ROUTE:
@@ -224,6 +240,11 @@ def _by_files(difference: Difference) -> str:
         return (
             f"the name is taken by {taken}, which must go first: see what is said of it; then redial "
             "deploy, or redial deploy --undo, which does both."
+        )
+    if others := difference.has.get(NOW_CALLED):
+        return (
+            f"a deployment is refused as long as {others} is there, which may be this one with its rows: do "
+            "what is said of it first, then redial deploy."
         )
     if thing.kind == "module" and difference.what == "text":
         return OVERWRITE
@@ -326,7 +347,8 @@ def _loses_nothing(difference: Difference) -> bool:
         difference.has,
     )
     if kind == "index":
-        return what in _INDEX_FORM and ON not in (wants["clustered"], has["clustered"])
+        form = what in _INDEX_FORM or is_disabled(difference)
+        return form and ON not in (wants["clustered"], has["clustered"])
     if kind != "column" or what not in ("type", "nullable", "collation"):
         return False
     base = {own["type"].partition("(")[0] for own in (wants, has)}

@@ -8,23 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from redial.deploy.fingerprint.compare import ALIKE, CHANGED, EXCESS, MISSING, SINCE, Difference
+from redial.deploy.fingerprint.compare import (
+    ALIKE,
+    CHANGED,
+    EXCESS,
+    KEPT,
+    MISSING,
+    SINCE,
+    Difference,
+)
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, NO_KEY
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
     DATABASE_NOTIFICATION,
     DATABASE_PERMISSION,
     DATABASE_TRIGGER,
-    DEFAULT_AS_WRITTEN,
     HIDDEN,
     MARKED_INSIDE,
+    OFF,
     ON,
     OPTION,
     ROUTE_OF_ALL,
     Thing,
+    written,
 )
+from redial.deploy.fingerprint.revoking import made_plain, taken_away
 from redial.deploy.fingerprint.surroundings import settable
-from redial.deploy.fingerprint.tables import PRIMARY
+from redial.deploy.fingerprint.tables import INCREMENTAL, PRIMARY
 from redial.quoting import literal, qualified, quote_name
 
 DATABASE_OPTIONS = {
@@ -32,7 +42,6 @@ DATABASE_OPTIONS = {
     "auto close": "AUTO_CLOSE OFF",
     "read only": "READ_WRITE",
     "open to": "MULTI_USER",
-    "compatibility level": f"COMPATIBILITY_LEVEL = {LOWEST_LEVEL}",
 }
 """Behind ALTER DATABASE CURRENT SET."""
 _QUEUE = {
@@ -51,10 +60,9 @@ _INDEX_SET = {
     "sequential": "OPTIMIZE_FOR_SEQUENTIAL_KEY",
 }
 _INDEX_REBUILD = {
-    "in use": "",
-    "padded": " WITH (PAD_INDEX = {})",
-    "fill factor": " WITH (FILLFACTOR = {})",
-    "compression": " WITH (DATA_COMPRESSION = {})",
+    "padded": "PAD_INDEX",
+    "fill factor": "FILLFACTOR",
+    "compression": "DATA_COMPRESSION",
 }
 _HAS_SEQUENTIAL = (
     "CONVERT(int, PARSENAME(CONVERT(nvarchar(128), SERVERPROPERTY(N'ProductVersion')), 4)) >= 15"
@@ -112,6 +120,9 @@ def _changed(difference: Difference, schema: str) -> str | None:
         return _owner(difference, schema)
     if kind == "database":
         option = DATABASE_OPTIONS.get(difference.what)
+        if difference.what == "compatibility level":
+            level = max(LOWEST_LEVEL, int(difference.has.get(KEPT, 0)))
+            option = settable(difference.what, str(level))
         return f"ALTER DATABASE CURRENT SET {option};" if option else None
     if kind == "remote service binding" and difference.what in _BINDING:
         option = _BINDING[difference.what].format(quote_name(difference.wanted))
@@ -138,18 +149,50 @@ def _table(difference: Difference, schema: str) -> str | None:
 def _index(difference: Difference, schema: str) -> str | None:
     thing, what, value = difference.thing, difference.what, difference.wanted.upper()
     on = f"{quote_name(thing.name)} ON {qualified(schema, thing.of)}"
+    if is_disabled(difference) and what not in _ANEW:
+        return _enabled(difference, on)
     if what in _INDEX_SET:
         return f"ALTER INDEX {on} SET ({_INDEX_SET[what]} = {value});"
     if what == "statistics":
-        if difference.found == "incremental":
+        if difference.found == INCREMENTAL:
             return f"ALTER INDEX {on} REBUILD WITH (STATISTICS_INCREMENTAL = OFF);"
         return f"ALTER INDEX {on} SET (STATISTICS_NORECOMPUTE = OFF);"
     if what in _INDEX_REBUILD:
-        full = "100" if value == "0" else value  # the same (CREATE INDEX page)
-        return f"ALTER INDEX {on} REBUILD{_INDEX_REBUILD[what].format(full)};"
+        return f"ALTER INDEX {on} REBUILD WITH ({_INDEX_REBUILD[what]} = {_option(what, value)});"
     if what in _ANEW:
         return _together(_drop_index(difference, schema), _made(difference, schema))
     return None
+
+
+def is_disabled(difference: Difference) -> bool:
+    """Whether it is about an index that is switched off: nothing is SET on it then (1973)."""
+    return difference.thing.kind == "index" and difference.has.get("in use") == OFF
+
+
+def _enabled(difference: Difference, on: str) -> str | None:
+    """REBUILD of an index that is switched off, with every option that is another one."""
+    wants, has = difference.wants, difference.has
+    if difference.what not in ("in use", "statistics", *_INDEX_SET, *_INDEX_REBUILD):
+        return None
+    words = {**_INDEX_REBUILD, **_INDEX_SET}
+    others = [what for what in words if what in wants and wants[what] != has.get(what, wants[what])]
+    options = [
+        f"{words[what]} = {_option(what, wants[what])}" for what in others if what != "sequential"
+    ]
+    if wants["statistics"] != has["statistics"]:
+        options += ["STATISTICS_INCREMENTAL = OFF"] * (has["statistics"] == INCREMENTAL)
+        options += ["STATISTICS_NORECOMPUTE = OFF"] * (has["statistics"] != INCREMENTAL)
+    rebuilt = f"ALTER INDEX {on} REBUILD" + (f" WITH ({', '.join(options)});" if options else ";")
+    if "sequential" not in others:
+        return rebuilt
+    return (
+        f"{rebuilt} ALTER INDEX {on} SET ({words['sequential']} = {wants['sequential'].upper()});"
+    )
+
+
+def _option(what: str, value: str) -> str:
+    """As WITH has it; a fill factor of 0 is written as 100, the same (CREATE INDEX page)."""
+    return "100" if (what, value) == ("fill factor", "0") else value.upper()
 
 
 def _column(difference: Difference, schema: str) -> str | None:
@@ -179,7 +222,7 @@ def _default(difference: Difference, schema: str) -> str | None:
         return None
     named = wants["default's name"]
     constraint = f"CONSTRAINT {quote_name(named)} " if named else ""
-    value = wants[DEFAULT_AS_WRITTEN]
+    value = wants[written("default")]
     table = qualified(schema, thing.of)
     return f"ALTER TABLE {table} ADD {constraint}DEFAULT ({value}) FOR {quote_name(thing.name)};"
 
@@ -232,16 +275,6 @@ def _mark(difference: Difference, schema: str) -> str | None:
     return f"EXECUTE sys.sp_updateextendedproperty N'Redial.made', {value}, {where};"
 
 
-def _permission(difference: Difference, schema: str) -> str | None:
-    permission, grantee = difference.thing.name.split(" to ", 1)
-    on = _securable(difference.thing, schema)
-    if difference.found == "deny":
-        return f"GRANT {permission}{on} TO {quote_name(grantee)};"
-    if difference.found == "grant with option":
-        return f"REVOKE GRANT OPTION FOR {permission}{on} FROM {quote_name(grantee)} CASCADE;"
-    return None
-
-
 _CHANGES: dict[str, Callable[[Difference, str], str | None]] = {
     "table": _table,
     "index": _index,
@@ -251,7 +284,7 @@ _CHANGES: dict[str, Callable[[Difference, str], str | None]] = {
     "module": _module,
     "gate": _gate,
     "mark": _mark,
-    "permission": _permission,
+    "permission": made_plain,
 }
 
 
@@ -299,13 +332,7 @@ def _excess(difference: Difference, schema: str) -> str | None:
     thing = difference.thing
     kind, name = thing.kind, thing.name
     if kind == "permission":
-        if not _known(thing):
-            return None
-        permission, grantee = name.split(" to ", 1)
-        passed_on = " CASCADE" if difference.found == "grant with option" else ""  # else 4611
-        return (
-            f"REVOKE {permission}{_securable(thing, schema)} FROM {quote_name(grantee)}{passed_on};"
-        )
+        return taken_away(difference.has, schema)
     if kind == "index":
         return _drop_index(difference, schema)
     if kind == "column":
@@ -398,8 +425,9 @@ def _since(difference: Difference) -> str | None:
         if kind == OPTION:
             option = settable(name, difference.wanted)
             return f"ALTER DATABASE CURRENT SET {option};" if option else None
-        if (kind, what) == ("role", "owner"):
-            return f"ALTER AUTHORIZATION ON ROLE::{quoted} TO {quote_name(difference.wanted)};"
+        if what == "owner":
+            word, owner = kind.upper(), quote_name(difference.wanted)
+            return f"ALTER AUTHORIZATION ON {word}::{quoted} TO {owner};"
         if (kind, what) == ("user", "default schema") and difference.wanted:
             return f"ALTER USER {quoted} WITH DEFAULT_SCHEMA = {quote_name(difference.wanted)};"
         if (kind, what) == (DATABASE_TRIGGER, "fires"):
@@ -409,8 +437,7 @@ def _since(difference: Difference) -> str | None:
     if not came:
         return None
     if kind == DATABASE_PERMISSION:
-        permission, grantee = name.split(" to ", 1)
-        return f"REVOKE {permission} FROM {quote_name(grantee)};"
+        return taken_away(difference.has, "")
     return {
         DATABASE_TRIGGER: f"DROP TRIGGER {quoted} ON DATABASE;",
         DATABASE_NOTIFICATION: f"DROP EVENT NOTIFICATION {quoted} ON DATABASE;",
@@ -432,28 +459,3 @@ def _named(schema: str, name: str) -> str:
     """A name that may be of another schema, as things of the model are called."""
     other, dot, rest = name.partition(".")
     return qualified(other, rest) if dot else qualified(schema, name)
-
-
-def _known(thing: Thing) -> bool:
-    """Whether what a permission is on can be named in a statement."""
-    whole = thing.of == "DATABASE"
-    return whole or any(thing.of.startswith(f"{one} ") for one in _CLASSES)
-
-
-def _securable(thing: Thing, schema: str) -> str:
-    """`` ON CLASS::name`` of a permission; nothing for the database's."""
-    if thing.of == "DATABASE":
-        return ""
-    kind = next(k for k in _CLASSES if thing.of.startswith(f"{k} "))
-    name = thing.of.removeprefix(f"{kind} ")
-    if kind not in ("OBJECT", "TYPE"):
-        return f" ON {kind}::{quote_name(name)}"
-    table, _, column = name.partition(" (")
-    own = _named(schema, table)
-    return f" ON {kind}::{own}" + (f" ({quote_name(column[:-1])})" if column else "")
-
-
-_CLASSES = (
-    *("MESSAGE TYPE", "CONTRACT", "SERVICE", "SCHEMA", "OBJECT", "TYPE", "USER", "ROLE"),
-    *("CERTIFICATE", "ROUTE", "REMOTE SERVICE BINDING", "SYMMETRIC KEY", "ASYMMETRIC KEY"),
-)

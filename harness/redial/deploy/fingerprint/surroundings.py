@@ -12,13 +12,29 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from redial.deploy.fingerprint.compare import SINCE, Difference
-from redial.deploy.fingerprint.model import MADE, ON, SURROUNDING, Catalog, Thing
+from redial.deploy.fingerprint.compare import SINCE, Difference, made
+from redial.deploy.fingerprint.lookers import looking_rights
+from redial.deploy.fingerprint.model import (
+    DATABASE_NOTIFICATION,
+    DATABASE_PERMISSION,
+    DATABASE_TRIGGER,
+    GRANTED,
+    MADE,
+    ON,
+    OPTION,
+    PASSED_ON,
+    ROUTE_OF_ALL,
+    SURROUNDING,
+    Catalog,
+    Properties,
+    Thing,
+)
 
 OPTIONS_QUESTION = "options"
 """The question whose columns are options."""
-PROPERTIES = frozenset({("role", "owner"), ("user", "default schema")})
-"""Of things that files make, what depends on who made them."""
+PROPERTIES = frozenset({("role", "owner"), ("user", "default schema"), ("schema", "owner")})
+"""Of things that files make, what depends on who made them. A schema that a deployment made is no such
+thing: its owner is the module user."""
 
 
 def option_name(column: str) -> str:
@@ -56,15 +72,19 @@ def settable(option: str, value: str) -> str | None:
 
 def surroundings(found: Catalog) -> Catalog:
     """That part of what was found."""
-    return {
-        thing: {
-            what: value
-            for what, value in own.items()
-            if thing.kind in SURROUNDING or (thing.kind, what) in PROPERTIES
-        }
+    every = {
+        thing: {what: value for what, value in own.items() if _surrounds(thing, what)}
         for thing, own in found.items()
-        if thing.kind in SURROUNDING or any((thing.kind, what) in PROPERTIES for what in own)
+        if thing.kind != "schema" or made(thing, found) is None
     }
+    return {thing: own for thing, own in every.items() if own or thing.kind in SURROUNDING}
+
+
+def _surrounds(thing: Thing, what: str) -> bool:
+    """Whether a property is of the surroundings; of a right its state is, the rest is in its name."""
+    if thing.kind == DATABASE_PERMISSION:
+        return what == "state"
+    return thing.kind in SURROUNDING or (thing.kind, what) in PROPERTIES
 
 
 def moved(kept: Catalog, found: Catalog) -> list[Difference]:
@@ -78,8 +98,11 @@ def moved(kept: Catalog, found: Catalog) -> list[Difference]:
     ]
     differences += [Difference(thing, SINCE, "", "there", "gone") for thing in kept.keys() - now]
     # A role or user that a later configuration names is no change of the surroundings.
-    came = [thing for thing in now.keys() - kept if thing.kind in SURROUNDING]
-    differences += [Difference(thing, SINCE, "", "", "there") for thing in came]
+    may_look = looking_rights(found)
+    came = [
+        thing for thing in now.keys() - kept if thing.kind in SURROUNDING and thing not in may_look
+    ]
+    differences += [Difference(thing, SINCE, "", "", "there", has=found[thing]) for thing in came]
     return sorted(differences, key=lambda one: (one.thing, one.what))
 
 
@@ -92,6 +115,15 @@ def merged(kept: Catalog, found: Catalog) -> Catalog:
     ours = {thing for thing in kept.keys() | now.keys() if _by_deployments(thing)}
     stays = {thing: own for thing, own in kept.items() if thing not in ours or thing in now}
     return stays | {thing: now[thing] for thing in ours if thing in now and thing not in kept}
+
+
+def gives_power(thing: Thing, own: Properties) -> bool:
+    """Whether by it somebody may do more with what is ours, or with its messages, than our roles say."""
+    if thing.kind == OPTION:
+        return thing.name in ("trustworthy", "db chaining") and own.get("value") == ON
+    if thing.kind == DATABASE_PERMISSION:
+        return own.get("state") in (GRANTED, PASSED_ON)
+    return thing.kind in (DATABASE_TRIGGER, DATABASE_NOTIFICATION, ROUTE_OF_ALL)
 
 
 def _by_deployments(thing: Thing) -> bool:

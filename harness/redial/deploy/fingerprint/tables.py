@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from redial.deploy.fingerprint.expressions import shape
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
-    DEFAULT_AS_WRITTEN,
     OFF,
     ON,
     Catalog,
     Thing,
     switch,
+    written,
 )
 from redial.tsql.ast import (
     AlterIndex,
@@ -37,6 +37,8 @@ from redial.tsql.ast import (
 
 PRIMARY = "primary key"
 """Name of a key whose name the server makes: a table type's."""
+INCREMENTAL = "incremental"
+"""Of an index's statistics: by partition."""
 NO_COMPRESSION = "none"
 UNPARTITIONED = 1
 _ROWVERSION = "timestamp"
@@ -116,7 +118,7 @@ class Tables:
             own[AS_WRITTEN] = self._text_of(element)
         for constraint in getattr(element, "constraints", None) or ():
             if isinstance(constraint, DefaultConstraint) and own is not None:
-                own[DEFAULT_AS_WRITTEN] = self._text_of(constraint.value)
+                own[written("default")] = self._text_of(constraint.value)
             else:
                 self._written(constraint, table)
 
@@ -161,6 +163,7 @@ class Tables:
     def _check(self, table: str, check: CheckConstraint) -> None:
         self.catalog[Thing("check", check.name or "", table)] = {
             "condition": shape(check.condition),
+            written("condition"): self._text_of(check.condition),
             "in force": ON,
             "trusted": ON,
             "for replication": ON,
@@ -212,6 +215,7 @@ class Tables:
             "columns": ", ".join(_key_column(column) for column in columns),
             "included": ", ".join(sorted(include)),
             "filter": shape(where) if where else "",
+            written("filter"): self._text_of(where) if where else "",
             "row locks": ON,
             "page locks": ON,
             "ignores duplicates": OFF,

@@ -21,6 +21,8 @@ from redial.deploy.fingerprint.model import (
     Catalog,
     Properties,
     Thing,
+    right,
+    securable,
     switch,
 )
 from redial.deploy.fingerprint.tables import Tables
@@ -310,17 +312,15 @@ class _Reader:
     @note.register
     def _(self, node: Permission) -> None:
         where = node.securable
-        on = "DATABASE"
+        kind, name = "DATABASE", ""
         if where is not None:
-            on = f"{where.kind or 'OBJECT'} {self.local(where.name)}"
+            kind, name = where.kind or "OBJECT", self.local(where.name)
         for permission in node.permissions:
             for column in permission.columns or [""]:
                 for principal in node.principals:
-                    part = f"{permission.name} to {principal.text}"
+                    own = right(permission.name, principal.text), securable(kind, name, column)
                     state = node.verb.lower() + (" with option" if node.grant_option else "")
-                    self.put(
-                        "permission", part, on + (f" ({column})" if column else ""), state=state
-                    )
+                    self.put("permission", *own, state=state)
 
     @note.register
     def _(self, node: ExecuteProcedure) -> None:
