@@ -161,7 +161,6 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
         "being enforced by the existing index.",
     ),
     1916: (16, "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive."),
-    1973: (16, "Cannot perform the specified operation on disabled index '%s' on %s '%s'."),
     1999: (
         16,
         "Column '%s' in table '%s' is of a type that is invalid for use as included column in an "

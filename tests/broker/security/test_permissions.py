@@ -137,24 +137,6 @@ def test_a_rollback_takes_a_grant_back(admin, login, error):
     assert error(login("alice"), "SELECT * FROM dbo.T") == 229
 
 
-def test_another_owner_of_a_schema_drops_the_permissions_on_what_is_in_it(admin, login, error):
-    """ALTER AUTHORIZATION page: on schema-contained objects that have no owner of their own."""
-    alice = login("alice")
-    admin("CREATE SCHEMA b AUTHORIZATION bob")
-    admin(
-        "CREATE TABLE b.T (a int); CREATE TABLE b.Own (a int); ALTER AUTHORIZATION ON b.Own TO bob"
-    )
-    admin("CREATE TYPE b.Y FROM int; GRANT EXECUTE ON TYPE::b.Y TO alice")
-    admin(
-        "GRANT SELECT ON b.T TO alice; GRANT SELECT ON b.Own TO alice; GRANT SELECT ON dbo.T TO alice"
-    )
-    admin("ALTER AUTHORIZATION ON SCHEMA::b TO dbo")
-    assert error(alice, "SELECT a FROM b.T") == 229
-    assert error(alice, "SELECT a FROM b.Own") is None
-    assert error(alice, "SELECT a FROM dbo.T") is None
-    assert admin("SELECT COUNT(*) FROM sys.database_permissions WHERE class = 6").rows() == [(0,)]
-
-
 def test_ownership_can_be_transferred_and_permissions_go_with_it(admin, login, error):
     admin("GRANT SELECT ON dbo.T TO bob; ALTER AUTHORIZATION ON dbo.T TO alice")
     assert error(login("alice"), "SELECT * FROM dbo.T") is None

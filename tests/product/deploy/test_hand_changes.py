@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,18 @@ from tests.installed import rendered
 from tests.product.sql.lab import AUDIT, Lab, configured
 
 from . import changes_of_everything, changes_of_rights, changes_of_tables, changes_of_the_rest
-from .by_hand import ALLOWED, FILES, NOBODY, PERSON, REFUSED, TAKEN, UNASKED, Site, changed
+from .by_hand import (
+    ALLOWED,
+    FILES,
+    KEEPS_RIGHTS,
+    NOBODY,
+    PERSON,
+    REFUSED,
+    TAKEN,
+    UNASKED,
+    Site,
+    changed,
+)
 from .test_two_databases import CHANGES as BETWEEN
 from .test_verify_signing import CHANGES as SIGNED
 
@@ -38,8 +50,12 @@ def lab_of(what: str) -> Lab:
     return Lab(EVERYTHING if what in OF_EVERYTHING else AUDIT)
 
 
-def of(*ways: str) -> list[str]:
-    return [name for name, change in CHANGES.items() if change.way in ways]
+def of(*ways: str) -> list[Any]:
+    return [
+        pytest.param(name, marks=KEEPS_RIGHTS) if change.keeps_rights else name
+        for name, change in CHANGES.items()
+        if change.way in ways
+    ]
 
 
 @pytest.mark.sampled(every=4)

@@ -9,6 +9,7 @@ import pytest
 from redial.cli.deploy import deploy, plan, verify
 from redial.cli.history import baseline
 
+from .by_hand import KEEPS_RIGHTS
 from .conftest import run, status_of
 
 pytestmark = pytest.mark.driver
@@ -166,7 +167,7 @@ OWNED_BEFORE = (
 )
 
 
-@pytest.mark.parametrize("before", ["dbo", "audit_module"])
+@pytest.mark.parametrize("before", ["dbo", pytest.param("audit_module", marks=KEEPS_RIGHTS)])
 def test_a_schema_that_was_there_before_keeps_its_owner_and_another_since_is_named(
     site, before, capsys
 ):

@@ -24,7 +24,6 @@ from redial_broker.exec.security import (
     OBJECT,
     PRINCIPAL,
     SCHEMA,
-    TYPE,
     Securable,
     has_permission,
     identities,
@@ -58,23 +57,13 @@ def alter_authorization(node: ast.AlterAuthorization, context: Context) -> Run:
                 raise SqlError(15151, "find", "principal", node.owner.text)
             may_own(session, target, owner)
         change_owner(session, node, context, target, owner.id if owner else None)
-        for key in [k for k in database.permissions if goes(database, target, k[0], k[1])]:
+        for key in [
+            k for k in database.permissions if k[0] == target.class_ and k[1] == target.major
+        ]:
             session.engine.journal.put(session.work(), database, database.permissions, key, MISSING)
         database.bump(session.work())
 
     return run
-
-
-def goes(database: Database, target: Securable, class_: int, major: int) -> bool:
-    """Whether a permission on something goes with the owner of the target.
-
-    That on the target, and of a schema that on what is in it and has no owner of its own.
-    """
-    if target.class_ == SCHEMA and class_ in (OBJECT, TYPE) and major not in database.owners:
-        types = (one for one in database.types.values() if one.user_type_id == major)
-        found = database.object_by_id(major) if class_ == OBJECT else next(types, None)
-        return bool(getattr(found, "schema", "").lower() == target.name.lower())
-    return class_ == target.class_ and major == target.major
 
 
 def may_own(session: SessionState, target: Securable, owner: Any) -> None:

@@ -139,10 +139,7 @@ def refuse_enforcing(table: Table, index: Index, shown: str) -> None:
 # ---------------------------------------------------------------------- ALTER INDEX
 @compiles(ast.AlterIndex)
 def alter_index(node: ast.AlterIndex, context: Context) -> Run:
-    """REBUILD enables and takes options, DISABLE, SET takes options, REORGANIZE only locks.
-
-    Of one index that is disabled only REBUILD and DISABLE (1973).
-    """
+    """REBUILD enables and takes options, DISABLE, SET takes options, REORGANIZE only locks."""
     if node.action not in {"REBUILD", "REORGANIZE", "SET", "DISABLE"}:
         raise context.not_supported(node, f"ALTER INDEX {node.action}")
 
@@ -156,8 +153,6 @@ def alter_index(node: ast.AlterIndex, context: Context) -> Run:
         ]
         if node.name is not None and not chosen:
             raise SqlError(2727, node.name)
-        if node.name is not None and node.action in ("SET", "REORGANIZE") and chosen[0].disabled:
-            raise SqlError(1973, chosen[0].name, "table", table.name)
         if node.action == "DISABLE":
             disable(session, context, transaction, database, table, chosen, node)
         elif node.action != "REORGANIZE":
