@@ -34,7 +34,7 @@ NOBODY = "nobody"
 
 KEEPS_RIGHTS = pytest.mark.xfail(
     strict=True,
-    reason="the stand-in keeps rights on what is in a schema that gets another owner (ALTER AUTHORIZATION page)",
+    reason="the stand-in keeps rights on what is in a schema that gets another owner",
 )
 """Of what a real server mends at once."""
 HOTFIX = "{hotfix}"
