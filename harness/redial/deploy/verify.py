@@ -245,7 +245,7 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
             one.version,
             schema=schema,
         )
-    kept = known.surroundings[place] if place < len(known.surroundings) else None
+    kept = known.of(place, one.catalog)
     differences = [
         difference
         for difference in compare(one.wanted, one.catalog, kept or {})

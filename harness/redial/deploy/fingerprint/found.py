@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redial.deploy.fingerprint.expressions import module_text
-from redial.deploy.fingerprint.found_rights import rights
+from redial.deploy.fingerprint.found_rights import powerful, rights
 from redial.deploy.fingerprint.found_tables import check, columns, indexes, table
 from redial.deploy.fingerprint.keys import (
     DATABASE,
@@ -28,6 +28,7 @@ from redial.deploy.fingerprint.model import (
     MARKED_INSIDE,
     MEMBER,
     OPTION,
+    POWER,
     ROUTE_OF_ALL,
     UNREAD,
     Catalog,
@@ -240,6 +241,9 @@ class _Reader:
                 self.put("role membership", self.who(row["role"]), GUEST)
             else:
                 self.put(MEMBER, row["member"], self.who(row["role"]))
+        for role, member in powerful(self.answers["memberships"]):
+            if self.who(member) not in self.ours:
+                self.put(POWER, role, member)
         for row in self.answers["other schemas"]:
             self.put("schema", row["name"], self.who(row["owner"]))
 

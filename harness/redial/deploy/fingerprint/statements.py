@@ -28,6 +28,7 @@ from redial.deploy.fingerprint.model import (
     OFF,
     ON,
     OPTION,
+    POWER,
     ROUTE_OF_ALL,
     Thing,
     written,
@@ -442,6 +443,7 @@ def _since(difference: Difference) -> str | None:
         DATABASE_TRIGGER: f"DROP TRIGGER {quoted} ON DATABASE;",
         DATABASE_NOTIFICATION: f"DROP EVENT NOTIFICATION {quoted} ON DATABASE;",
         ROUTE_OF_ALL: f"DROP ROUTE {quoted};",
+        POWER: f"ALTER ROLE {quoted} DROP MEMBER {quote_name(difference.thing.of)};",
     }.get(kind)
 
 
