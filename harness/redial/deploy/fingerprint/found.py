@@ -15,6 +15,7 @@ from redial.deploy.fingerprint.keys import (
     LEVEL_IS_ENOUGH,
     LOCAL_ROUTE,
     LOWEST_LEVEL,
+    MASTER_KEY,
     NO_KEY,
     NOBODY,
     SIGNER,
@@ -427,6 +428,7 @@ class _Reader:
             "read only": switch(row["is_read_only"]),
             "compatibility level": LEVEL_IS_ENOUGH if level >= LOWEST_LEVEL else str(level),
             "open to": row["user_access_desc"].replace("_", " ").lower(),
+            MASTER_KEY: switch(options["is_master_key_encrypted_by_server"]),
         }
 
     def _marks(self) -> None:

@@ -17,7 +17,7 @@ from redial.deploy.fingerprint.compare import (
     SINCE,
     Difference,
 )
-from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, NO_KEY
+from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, MASTER_KEY, NO_KEY
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
     DATABASE_NOTIFICATION,
@@ -38,6 +38,11 @@ from redial.deploy.fingerprint.surroundings import settable
 from redial.deploy.fingerprint.tables import INCREMENTAL, PRIMARY
 from redial.quoting import literal, qualified, quote_name
 
+_OPENED = (
+    "OPEN MASTER KEY DECRYPTION BY PASSWORD = N'...'; ALTER MASTER KEY ADD ENCRYPTION BY SERVICE MASTER "
+    "KEY; CLOSE MASTER KEY;"
+)
+"""Its password is whoever's who has made it."""
 DATABASE_OPTIONS = {
     "delayed durability": "DELAYED_DURABILITY = DISABLED",
     "auto close": "AUTO_CLOSE OFF",
@@ -120,6 +125,8 @@ def _changed(difference: Difference, schema: str) -> str | None:
     if difference.what == "owner":
         return _owner(difference, schema)
     if kind == "database":
+        if difference.what == MASTER_KEY:
+            return _OPENED
         option = DATABASE_OPTIONS.get(difference.what)
         if difference.what == "compatibility level":
             level = max(LOWEST_LEVEL, int(difference.has.get(KEPT, 0)))
