@@ -195,7 +195,7 @@ NOW_CALLED = "now called"
 """Of a table that is missing: tables of ours with other names, of which one may be it."""
 TAKEN = "taken by"
 """Of what is missing: another object that has its name."""
-KEPT = "kept"
+WAS = "was"
 """Of an option of the database that is not as it must be: its value at the last deployment."""
 _ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER}
 """Kinds of which more may be there than the files make."""

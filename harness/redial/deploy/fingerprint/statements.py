@@ -12,9 +12,9 @@ from redial.deploy.fingerprint.compare import (
     ALIKE,
     CHANGED,
     EXCESS,
-    KEPT,
     MISSING,
     SINCE,
+    WAS,
     Difference,
 )
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, MASTER_KEY, NO_KEY
@@ -129,7 +129,7 @@ def _changed(difference: Difference, schema: str) -> str | None:
             return _OPENED
         option = DATABASE_OPTIONS.get(difference.what)
         if difference.what == "compatibility level":
-            level = max(LOWEST_LEVEL, int(difference.has.get(KEPT, 0)))
+            level = max(LOWEST_LEVEL, int(difference.has.get(WAS, 0)))
             option = settable(difference.what, str(level))
         return f"ALTER DATABASE CURRENT SET {option};" if option else None
     if kind == "remote service binding" and difference.what in _BINDING:
