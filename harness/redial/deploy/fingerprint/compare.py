@@ -25,6 +25,8 @@ from redial.deploy.fingerprint.model import (
     Catalog,
     Properties,
     Thing,
+    right,
+    securable,
     written,
 )
 
@@ -321,7 +323,7 @@ def _for_this_schema(wanted: Catalog, found: Catalog, kept: Mapping[Thing, Prope
     schemas = [thing for thing in wanted if thing.kind == "schema"]
     for schema in schemas:
         owner = wanted[schema].get("owner", "")
-        grant = Thing("permission", f"CONTROL to {owner}", f"SCHEMA {schema.name}")
+        grant = Thing("permission", right("CONTROL", owner), securable("SCHEMA", schema.name))
         if grant not in wanted:
             continue
         if found.get(schema, {}).get("owner") in (None, owner):
