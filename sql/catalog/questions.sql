@@ -66,6 +66,12 @@ FROM sys.database_role_members AS m
 WHERE USER_NAME(m.role_principal_id) IN (SELECT n.Name COLLATE DATABASE_DEFAULT FROM @names AS n)
   AND USER_NAME(m.member_principal_id) NOT IN (SELECT n.Name COLLATE DATABASE_DEFAULT FROM @names AS n);
 
+/* memberships */
+SELECT USER_NAME(m.member_principal_id) AS member, dp.name AS role, dp.is_fixed_role
+FROM sys.database_role_members AS m
+INNER JOIN sys.database_principals AS dp ON dp.principal_id = m.role_principal_id
+WHERE USER_NAME(m.member_principal_id) <> N'dbo' AND LEFT(USER_NAME(m.member_principal_id), LEN(@signer)) <> @signer;
+
 /* other schemas */
 SELECT s.name, USER_NAME(s.principal_id) AS owner
 FROM sys.schemas AS s

@@ -24,7 +24,7 @@ from redial.deploy.fingerprint import (
     read,
     wanted,
 )
-from redial.deploy.fingerprint.compare import KEPT
+from redial.deploy.fingerprint.compare import WAS
 from redial.deploy.fingerprint.keys import DATABASE, exchanged, needed
 from redial.deploy.fingerprint.lookers import looking_rights
 from redial.deploy.fingerprint.model import MEMBER, OPTION, REMOVED
@@ -264,7 +264,7 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
             one.version,
             schema=schema,
         )
-    kept = known.surroundings[place] if place < len(known.surroundings) else None
+    kept = known.of(place, one.catalog)
     differences = [
         difference
         for difference in compare(one.wanted, one.catalog, kept or {})
@@ -296,7 +296,7 @@ def _once(differences: list[Difference], since: list[Difference]) -> list[Differ
     was = {each.thing.name: each.wanted for each in since if each.thing.kind == OPTION}
     ours = {each.what for each in differences if each.thing == DATABASE}
     said = [
-        replace(each, has=each.has | {KEPT: was[each.what]})
+        replace(each, has=each.has | {WAS: was[each.what]})
         if each.thing == DATABASE and each.what in was
         else each
         for each in differences

@@ -181,6 +181,7 @@ MORE: dict[str, dict[str, Any]] = {
     # a row that no file makes, for the questions that have none of ours; the rest are copies
     "members": {"member": "audit_module", "role": "db_datareader"},
     "members of roles": {"member": "somebody", "role": "audit_sender"},
+    "memberships": {"member": "joe", "role": "db_owner", "is_fixed_role": True},
     "other schemas": {"name": "theirs", "owner": "audit_module"},
     "objects": {"name": "Elsewhere", "type": "SN", "owner": None},
     "checks": {
@@ -351,7 +352,7 @@ UNASKED = {
         "the bytes of a signature: the server checks them",
     ),
     "database_principals": (
-        "principal_id sid is_fixed_role authentication_type default_language_name "
+        "sid authentication_type default_language_name "
         "default_language_lcid allow_encrypted_value_modifications",
         "numbers of the server's; languages: messages are dates and texts of ours",
     ),

@@ -15,7 +15,7 @@ import pytest
 
 from redial.deploy.accepting import Accepted, Entry, accept, acceptable
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING
-from redial.deploy.fingerprint.keys import needed
+from redial.deploy.fingerprint.keys import MASTER_KEY, needed
 from redial.deploy.fingerprint.model import AS_WRITTEN
 from redial.deploy.verify import Look, findings, look
 from redial.render import sides
@@ -205,6 +205,7 @@ NOT_TRIED = {
     ("user", CHANGED, "logs in by"): "it owns our services: it cannot be dropped",
     ("user", CHANGED, "of type"): "it owns our services: it cannot be dropped",
     ("user", MISSING, ""): "it owns our services: it cannot be dropped",
+    ("database", CHANGED, MASTER_KEY): "its statement wants a password: test_two_databases.py",
     ("database", MISSING, ""): "nothing can be looked at then",
     ("agent job", EXCESS, ""): "asked for by our own names",
     ("mark", EXCESS, ""): "more of them may be there",

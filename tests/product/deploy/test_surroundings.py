@@ -57,6 +57,18 @@ CHANGES = {
         "GRANT CONNECT TO guest;",
         "permission of others CONNECT to guest of DATABASE has come since the last deployment",
     ),
+    "who owns the database too": (
+        "CREATE USER joe WITHOUT LOGIN; ALTER ROLE db_owner ADD MEMBER joe;",
+        "membership of others db_owner of joe has come since the last deployment",
+    ),
+    "who reads every table": (
+        "CREATE USER joe WITHOUT LOGIN; ALTER ROLE db_datareader ADD MEMBER joe;",
+        "membership of others db_datareader of joe has come since the last deployment",
+    ),
+    "who is in a role that owns the database": (
+        "CREATE USER joe WITHOUT LOGIN; ALTER ROLE admins ADD MEMBER joe;",
+        "membership of others admins of joe has come since the last deployment",
+    ),
     "who owns a role of ours": (
         "ALTER AUTHORIZATION ON ROLE::audit_sender TO audit_module;",
         "role audit_sender: owner is audit_module, and was dbo at the last deployment",
@@ -79,6 +91,9 @@ BY_NOBODY = (
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_around_an_installation_is_named(site, what, capsys):
     sql, finding = CHANGES[what]
+    if "admins" in sql:
+        run(site.server, "CREATE ROLE admins; ALTER ROLE db_owner ADD MEMBER admins;")
+        assert status_of(baseline, server=site.server) == 0
     assert status_of(verify, server=site.server) == 0
     run(site.server, sql)
     assert status_of(verify, server=site.server) == 1
@@ -208,6 +223,27 @@ def test_members_of_our_roles_are_said_and_not_judged(site, capsys):
     run(site.server, "CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
     assert status_of(verify, server=site.server) == 0
     assert "note: in role audit_sender, not judged: app" in capsys.readouterr().out
+
+
+def test_what_nobody_had_looked_at_before_is_no_change_and_is_kept_by_the_next_deployment(
+    site, capsys
+):
+    """1 An earlier version has kept nothing of it. 2 What is there is taken as it is. 3 A change is named."""
+    run(
+        site.server,
+        "CREATE USER joe WITHOUT LOGIN; ALTER ROLE db_owner ADD MEMBER joe; "
+        "UPDATE audit.DeploymentText SET Known = "
+        """STUFF(Known, CHARINDEX(N', "kinds"', Known), 2000, N'}');""",
+    )
+    assert run(site.server, "SELECT 1 FROM audit.DeploymentText WHERE Known LIKE N'%kinds%';") == []
+    assert status_of(verify, server=site.server) == 0
+    run(site.server, "DROP VIEW audit.vw_Errors;")
+    assert status_of(deploy, server=site.server) == 0
+    run(site.server, "CREATE USER ann WITHOUT LOGIN; ALTER ROLE db_owner ADD MEMBER ann;")
+    capsys.readouterr()
+    assert status_of(verify, server=site.server) == 1
+    said = capsys.readouterr().out
+    assert "db_owner of ann has come since" in said and "db_owner of joe" not in said
 
 
 def test_where_nothing_was_kept_verification_says_what_it_has_not_compared(site, capsys):

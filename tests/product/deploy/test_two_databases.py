@@ -227,3 +227,24 @@ def test_a_change_by_hand_between_the_databases_is_named_and_mended(installed, w
     undo = "--undo runs this" in lines[0]
     assert deployed(CONFIG, installed, undo=undo) == 0
     assert verify(CONFIG, installed) == []
+
+
+def test_a_master_key_that_the_server_opens_no_more_is_named_once_with_what_opens_it(installed):
+    """Both where a deployment has kept what was there and where none has."""
+    with_password = "OPEN MASTER KEY DECRYPTION BY PASSWORD = N'Own-Word-1';"
+    run(
+        installed,
+        "ALTER MASTER KEY ADD ENCRYPTION BY PASSWORD = N'Own-Word-1'; "
+        "ALTER MASTER KEY DROP ENCRYPTION BY SERVICE MASTER KEY;",
+    )
+    [line] = verify(CONFIG, installed)
+    assert line.startswith(
+        "in shop: database itself: master key encrypted by server is off, not on. "
+    )
+    run(
+        installed,
+        line.rsplit(" Next: ", 1)[1].replace(
+            "OPEN MASTER KEY DECRYPTION BY PASSWORD = N'...';", with_password
+        ),
+    )
+    assert verify(CONFIG, installed) == []

@@ -25,6 +25,8 @@ from redial.deploy.fingerprint.model import (
     Catalog,
     Properties,
     Thing,
+    right,
+    securable,
     written,
 )
 
@@ -195,7 +197,7 @@ NOW_CALLED = "now called"
 """Of a table that is missing: tables of ours with other names, of which one may be it."""
 TAKEN = "taken by"
 """Of what is missing: another object that has its name."""
-KEPT = "kept"
+WAS = "was"
 """Of an option of the database that is not as it must be: its value at the last deployment."""
 _ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER}
 """Kinds of which more may be there than the files make."""
@@ -323,7 +325,7 @@ def _for_this_schema(wanted: Catalog, found: Catalog, kept: Mapping[Thing, Prope
     schemas = [thing for thing in wanted if thing.kind == "schema"]
     for schema in schemas:
         owner = wanted[schema].get("owner", "")
-        grant = Thing("permission", f"CONTROL to {owner}", f"SCHEMA {schema.name}")
+        grant = Thing("permission", right("CONTROL", owner), securable("SCHEMA", schema.name))
         if grant not in wanted:
             continue
         if found.get(schema, {}).get("owner") in (None, owner):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redial.deploy.fingerprint.expressions import module_text
-from redial.deploy.fingerprint.found_rights import rights
+from redial.deploy.fingerprint.found_rights import powerful, rights
 from redial.deploy.fingerprint.found_tables import check, columns, indexes, table
 from redial.deploy.fingerprint.keys import (
     DATABASE,
@@ -15,6 +15,7 @@ from redial.deploy.fingerprint.keys import (
     LEVEL_IS_ENOUGH,
     LOCAL_ROUTE,
     LOWEST_LEVEL,
+    MASTER_KEY,
     NO_KEY,
     NOBODY,
     SIGNER,
@@ -30,6 +31,7 @@ from redial.deploy.fingerprint.model import (
     ON,
     OPTION,
     OWN_GATE,
+    POWER,
     REMOVED,
     ROUTE_OF_ALL,
     UNREAD,
@@ -253,6 +255,9 @@ class _Reader:
                 self.put("role membership", self.who(row["role"]), GUEST)
             else:
                 self.put(MEMBER, row["member"], self.who(row["role"]))
+        for role, member in powerful(self.answers["memberships"]):
+            if self.who(member) not in self.ours:
+                self.put(POWER, role, member)
         for row in self.answers["other schemas"]:
             self.put("schema", row["name"], self.who(row["owner"]))
 
@@ -436,6 +441,7 @@ class _Reader:
             "read only": switch(row["is_read_only"]),
             "compatibility level": LEVEL_IS_ENOUGH if level >= LOWEST_LEVEL else str(level),
             "open to": row["user_access_desc"].replace("_", " ").lower(),
+            MASTER_KEY: switch(options["is_master_key_encrypted_by_server"]),
         }
 
     def _marks(self) -> None:

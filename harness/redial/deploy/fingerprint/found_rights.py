@@ -64,6 +64,15 @@ def rights(
     return found
 
 
+def powerful(rows: list[Row]) -> list[tuple[str, str]]:
+    """Roles of the server's, and those that are in them, each with its members."""
+    names = [(row["role"], row["member"]) for row in rows]
+    roles = {row["role"] for row in rows if row["is_fixed_role"]}
+    while more := {member for role, member in names if role in roles} - roles:
+        roles |= more
+    return [(role, member) for role, member in names if role in roles]
+
+
 def _grantor(row: Row) -> str:
     """Whoever gave a right; empty for the owner of what it is on."""
     grantor: str = row["grantor"] or ""

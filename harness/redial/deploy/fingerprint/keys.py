@@ -25,6 +25,8 @@ LOCAL_ROUTE = Thing("route", "AutoCreatedLocal")
 """Every database has it from its beginning; by it a dialog finds a service of the same instance."""
 DATABASE = Thing("database", "itself")
 """Its options, as far as messages depend on them."""
+MASTER_KEY = "master key encrypted by server"
+"""Whether the server opens the key of the database by itself, as it must to use ours for dialogs."""
 LOWEST_LEVEL = 130
 """Compatibility level the procedures need (05_preflight)."""
 LEVEL_IS_ENOUGH = f"{LOWEST_LEVEL} or more"
@@ -55,6 +57,7 @@ def needed(config: Config, here: Side, signed: Iterable[str]) -> Catalog:
         things |= _signing(signed)
     if here.apart:
         things |= _between(config, here)
+        things[DATABASE][MASTER_KEY] = ON
     return things
 
 

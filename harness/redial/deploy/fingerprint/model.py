@@ -93,12 +93,15 @@ MEMBER = "member"
 """Of one of our roles: whoever sends, reads and operates; nothing to judge."""
 MARKED_INSIDE = ("TABLE", "QUEUE", "TYPE")
 """Kinds whose mark has the configuration's name; what configurations can share has its schema's."""
+POWER = "membership of others"
+"""In a role of the server's that may do more than ours, or in one that is in it."""
 MADE = "mark of making"
 """Says that a deployment made what configurations can share, so that the last one drops it."""
 DATABASE_TRIGGER, DATABASE_NOTIFICATION = "database trigger", "database notification"
 ROUTE_OF_ALL = "route for every service"
 SURROUNDING = frozenset(
     {OPTION, DATABASE_PERMISSION, MADE, DATABASE_TRIGGER, DATABASE_NOTIFICATION, ROUTE_OF_ALL}
+    | {POWER}
 )
 """Kinds that no file makes and messages depend on all the same (``surroundings``)."""
 

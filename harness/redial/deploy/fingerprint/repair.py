@@ -24,7 +24,7 @@ from redial.deploy.fingerprint.compare import (
     TAKEN,
     Difference,
 )
-from redial.deploy.fingerprint.keys import LOCAL_ROUTE, SIGNER
+from redial.deploy.fingerprint.keys import LOCAL_ROUTE, MASTER_KEY, SIGNER
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
     DENIED,
@@ -95,6 +95,7 @@ _CAUTION = {
     "read only": "the database's owner decides",
     "open to": "until then users, or readers, do not come in",
     "compatibility level": "when your application was tried at it",
+    MASTER_KEY: "with the password of the key; until then no message goes to the other database",
 }
 """Options are the database's owner's, so a person decides."""
 _HOLDS = {

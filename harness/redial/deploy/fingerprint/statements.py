@@ -12,12 +12,12 @@ from redial.deploy.fingerprint.compare import (
     ALIKE,
     CHANGED,
     EXCESS,
-    KEPT,
     MISSING,
     SINCE,
+    WAS,
     Difference,
 )
-from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, NO_KEY
+from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, MASTER_KEY, NO_KEY
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
     DATABASE_NOTIFICATION,
@@ -28,6 +28,7 @@ from redial.deploy.fingerprint.model import (
     OFF,
     ON,
     OPTION,
+    POWER,
     ROUTE_OF_ALL,
     Thing,
     written,
@@ -37,6 +38,11 @@ from redial.deploy.fingerprint.surroundings import settable
 from redial.deploy.fingerprint.tables import INCREMENTAL, PRIMARY
 from redial.quoting import literal, qualified, quote_name
 
+_OPENED = (
+    "OPEN MASTER KEY DECRYPTION BY PASSWORD = N'...'; ALTER MASTER KEY ADD ENCRYPTION BY SERVICE MASTER "
+    "KEY; CLOSE MASTER KEY;"
+)
+"""Its password is whoever's who has made it."""
 DATABASE_OPTIONS = {
     "delayed durability": "DELAYED_DURABILITY = DISABLED",
     "auto close": "AUTO_CLOSE OFF",
@@ -119,9 +125,11 @@ def _changed(difference: Difference, schema: str) -> str | None:
     if difference.what == "owner":
         return _owner(difference, schema)
     if kind == "database":
+        if difference.what == MASTER_KEY:
+            return _OPENED
         option = DATABASE_OPTIONS.get(difference.what)
         if difference.what == "compatibility level":
-            level = max(LOWEST_LEVEL, int(difference.has.get(KEPT, 0)))
+            level = max(LOWEST_LEVEL, int(difference.has.get(WAS, 0)))
             option = settable(difference.what, str(level))
         return f"ALTER DATABASE CURRENT SET {option};" if option else None
     if kind == "remote service binding" and difference.what in _BINDING:
@@ -442,6 +450,7 @@ def _since(difference: Difference) -> str | None:
         DATABASE_TRIGGER: f"DROP TRIGGER {quoted} ON DATABASE;",
         DATABASE_NOTIFICATION: f"DROP EVENT NOTIFICATION {quoted} ON DATABASE;",
         ROUTE_OF_ALL: f"DROP ROUTE {quoted};",
+        POWER: f"ALTER ROLE {quoted} DROP MEMBER {quote_name(difference.thing.of)};",
     }.get(kind)
 
 

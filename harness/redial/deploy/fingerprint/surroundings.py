@@ -23,6 +23,7 @@ from redial.deploy.fingerprint.model import (
     ON,
     OPTION,
     PASSED_ON,
+    POWER,
     ROUTE_OF_ALL,
     SURROUNDING,
     Catalog,
@@ -123,11 +124,15 @@ def gives_power(thing: Thing, own: Properties) -> bool:
         return thing.name in ("trustworthy", "db chaining") and own.get("value") == ON
     if thing.kind == DATABASE_PERMISSION:
         return own.get("state") in (GRANTED, PASSED_ON)
-    return thing.kind in (DATABASE_TRIGGER, DATABASE_NOTIFICATION, ROUTE_OF_ALL)
+    return thing.kind in (DATABASE_TRIGGER, DATABASE_NOTIFICATION, ROUTE_OF_ALL, POWER)
 
 
 def _by_deployments(thing: Thing) -> bool:
     return thing.kind == MADE or thing.kind not in SURROUNDING
+
+
+BEFORE = SURROUNDING - {POWER}
+"""Kinds that were looked at before it was written down which."""
 
 
 @dataclass(frozen=True)
@@ -138,12 +143,26 @@ class Known:
     """Of each database."""
     accepted: frozenset[str]
     """Keys of differences that are known and stay (``Difference.key``)."""
+    kinds: frozenset[str] = BEFORE
+    """What surroundings were looked at."""
+
+    def of(self, place: int, found: Catalog) -> Catalog | None:
+        """What was kept of a database; None: nothing. Of kinds nobody had looked at what is there now."""
+        if place >= len(self.surroundings):
+            return None
+        new = {
+            thing: own
+            for thing, own in surroundings(found).items()
+            if thing.kind in SURROUNDING - self.kinds
+        }
+        return self.surroundings[place] | new
 
 
 def written(catalogs: Iterable[Catalog], accepted: Iterable[str]) -> str:
     """As text: catalogs, the surroundings of each database, and what is accepted."""
     said = [[[*thing, own] for thing, own in sorted(one.items())] for one in catalogs]
-    return json.dumps({"surroundings": said, "accepted": sorted(accepted)}, ensure_ascii=False)
+    kept = {"surroundings": said, "accepted": sorted(accepted), "kinds": sorted(SURROUNDING)}
+    return json.dumps(kept, ensure_ascii=False)
 
 
 def read(text: str) -> Known:
@@ -154,6 +173,6 @@ def read(text: str) -> Known:
             {Thing(kind, name, of): own for kind, name, of, own in catalog}
             for catalog in said["surroundings"]
         ]
-        return Known(catalogs, frozenset(said["accepted"]))
+        return Known(catalogs, frozenset(said["accepted"]), frozenset(said.get("kinds", BEFORE)))
     except (ValueError, KeyError, TypeError):
         return Known([], frozenset())
