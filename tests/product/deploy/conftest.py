@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,18 @@ def site(whole_site: Site) -> Iterator[Site]:
     moment = whole_site.broker.call(lambda instance: instance.snapshot())
     yield whole_site
     whole_site.restart(moment)
+
+
+@pytest.fixture
+def day(monkeypatch):
+    """The day by which ``until`` is judged."""
+    said = {"today": date(2026, 11, 28)}
+    monkeypatch.setattr("redial.cli.accepted.today", lambda: said["today"])
+    return said
+
+
+@pytest.fixture
+def granted(site, project):
+    """Somebody may read Landing, and the project knows nothing of it."""
+    run(site.server, "CREATE USER joe WITHOUT LOGIN; GRANT SELECT ON audit.Landing TO joe;")
+    return site
