@@ -122,6 +122,7 @@ def install(
         undo(connection, config, seen.looks, allowed.ways, _say, hear)
 
     def then(connection: Any, hear: Heard) -> None:
+        undo(connection, config, seen.looks, allowed.ways, _say, hear, late=True)
         found = finish(connection, config, files, seen.looks, allowed.losses, _say, hear)
         looks.extend(accept(found, config.name, allowed.accepted))
 
@@ -201,10 +202,15 @@ def script(config: Config, seen: Survey, files: Mapping[str, str], allowed: Allo
     """The T-SQL that a deployment would send, in order; the files' own order where nothing is left out."""
     skip = set(unchanged(config, seen.looks, files, seen.plan))
     parts = [f"{text}\nGO\n" for text in telling(seen.words)]
-    parts += [
-        f"/* repair in {where} */\n{sql}\nGO\n" for where, sql in undoing(seen.looks, allowed.ways)
-    ]
-    parts += [f"/* {name} */\n{files[name]}" for name in installation(files) if name not in skip]
+    before, behind = (
+        [
+            f"/* repair in {where} */\n{sql}\nGO\n"
+            for where, sql in undoing(seen.looks, allowed.ways, late)
+        ]
+        for late in (False, True)
+    )
+    sent = [f"/* {name} */\n{files[name]}" for name in installation(files) if name not in skip]
+    parts += [*before, *sent, *behind]
     parts += [
         f"/* loss in {where} */\n{sql}\nGO\n" for where, sql in losing(seen.looks, allowed.losses)
     ]

@@ -21,9 +21,14 @@ from redial.odbc import said as said_by
 Say = Callable[[str], None]
 
 
-def undoing(looks: Iterable[Look], ways: Container[str]) -> list[tuple[str, str]]:
-    """Database and statement of each repair. ways: of mending that are gone (``ways_of``)."""
-    return [(one.database, sql) for one in looks for sql in repairs(one, ways)]
+def undoing(
+    looks: Iterable[Look], ways: Container[str], late: bool = False
+) -> list[tuple[str, str]]:
+    """Database and statement of each repair.
+
+    ways: of mending that are gone (``ways_of``). late: those behind the files.
+    """
+    return [(one.database, sql) for one in looks for sql in repairs(one, ways, late)]
 
 
 def losing(looks: Iterable[Look], losses: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -51,9 +56,11 @@ def undo(
     ways: Container[str],
     say: Say,
     heard: Heard,
+    *,
+    late: bool = False,
 ) -> None:
     """Undo what was changed by hand and no file undoes, before the files: an owner's change takes
-    grants away, which the files then give again.
+    grants away, which the files then give again. late: behind them, where a queue is switched on.
 
     seen: what the plan was made of; what has come since is nobody's order, and the last look names it.
     ways: of mending that are gone. say: told each statement before it runs, and why one did not: rows with
@@ -61,7 +68,7 @@ def undo(
     server says.
     """
     looks = list(seen)
-    todo = undoing(looks, ways)
+    todo = undoing(looks, ways, late)
     _run_all(connection, config, home_of(looks).database, todo, say, heard, stop=False)
 
 

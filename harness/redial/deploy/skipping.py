@@ -51,7 +51,8 @@ def _few(config: Config, looks: list[Look], files: Mapping[str, str]) -> set[str
         return None
     if any(one.others or any(map(made_by_files, one.differences)) for one in looks):
         return None
-    if any(each.what == "owner" for one in looks for each in one.differences):
+    owners = {each.thing.kind for one in looks for each in one.differences if each.what == "owner"}
+    if owners - {"table", "module"}:
         return None  # another owner takes the rights away, on what is in a schema as well
     signed = config.security.signing == Signing.CERTIFICATE
     found: set[str] = set()
@@ -64,7 +65,8 @@ def _few(config: Config, looks: list[Look], files: Mapping[str, str]) -> set[str
         modules |= {thing.name for thing in one.wanted if thing.of in modules}
         own = files_of_side(files, here)
         made = {name for name, module in module_files(own).items() if module in modules}
-        asked = {name for name in own if name == ASKS or (todo and name.endswith(GRANTS))}
+        rights = bool(todo or owners)
+        asked = {name for name in own if name == ASKS or (rights and name.endswith(GRANTS))}
         found |= {here.folder + name for name in made | asked}
     return found
 

@@ -164,19 +164,24 @@ CHANGES: dict[str, Change] = {
         "column Reason of Gate is missing",
     ),
     "a column that is renamed": Change(
-        UNASKED,
+        ALLOWED,
         "EXECUTE sp_rename N'audit.Landing.SenderHost', N'Host', N'COLUMN';",
         "column SenderHost of Landing is missing, and Host there is like it",
     ),
     "a column with a default that is renamed": Change(
-        UNASKED,
+        ALLOWED,
         "EXECUTE sp_rename N'audit.Landing.LandedUtc', N'Since', N'COLUMN';",
         "column LandedUtc of Landing is missing, and Since there is like it",
     ),
     "an index that is renamed": Change(
-        UNASKED,
+        ALLOWED,
         "EXECUTE sp_rename N'audit.SendLedger.IX_SendLedger_SentUtc', N'IX_y', N'INDEX';",
-        "index IX_SendLedger_SentUtc of SendLedger is missing, and IX_y there is like it",
+        "index IX_y of SendLedger is there, and no file",
+    ),
+    "a key that is renamed": Change(
+        UNASKED,
+        "EXECUTE sp_rename N'audit.PK_ErrorLog', N'PK_theirs';",
+        "index PK_ErrorLog of ErrorLog is missing, and PK_theirs there is like it",
     ),
     "a column that takes no NULL": Change(
         UNASKED,

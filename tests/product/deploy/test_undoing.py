@@ -15,7 +15,7 @@ from redial.deploy.apply import looking
 from redial.paths import GENERATED
 from redial.render import read
 from redial.tsql import split_batches
-from tests.product.sql.lab import SHIPPED
+from tests.product.sql.lab import SHIPPED, send
 
 from .conftest import run, status_of
 
@@ -189,3 +189,84 @@ def test_a_repair_that_fails_keeps_nothing_else_away(site, capsys):
     assert (
         "index PK_IdleWatch of IdleWatch is missing" in said and "usp_Send is missing" not in said
     )
+
+
+TWO_LIKE_OURS = (
+    "ALTER TABLE audit.Landing DROP COLUMN SenderApp;",
+    "ALTER TABLE audit.Landing ADD customer nvarchar(128) NULL, invoice nvarchar(128) NULL;",
+    "EXECUTE (N'UPDATE audit.Landing SET customer = N''ACME'';');",
+)
+
+
+def test_a_column_of_somebodys_is_not_taken_for_ours(site, capsys):
+    """1 Ours is dropped, and two of its form are there. 2 No deployment renames one. 3 A person may."""
+    for sql in (send("0x01"), *TWO_LIKE_OURS):
+        run(site.server, sql)
+    for undo in (False, True):
+        assert status_of(deploy, server=site.server, undo=undo) == 1
+        said = capsys.readouterr().out
+        assert (
+            "column SenderApp of Landing is missing, and customer or invoice there is like it"
+            in said
+        )
+        assert (
+            "sp_rename N'[audit].[Landing].[customer]', N'SenderApp', N'COLUMN'; /* or another"
+            in said
+        )
+        assert run(site.server, "SELECT DISTINCT customer FROM audit.Landing;") == [("ACME",)]
+
+
+def test_of_one_column_it_takes_the_word(site, capsys):
+    run(site.server, "ALTER TABLE audit.ErrorLog DROP COLUMN ErrorLine;")
+    run(site.server, "ALTER TABLE audit.ErrorLog ADD tenant int NULL;")
+    assert status_of(deploy, server=site.server) == 1
+    said = capsys.readouterr().out
+    assert "if that was it: its values become those of ours" in said and "repairing" not in said
+    assert status_of(deploy, server=site.server, undo=True) == 0
+
+
+def test_an_index_like_ours_stays_beside_ours(site, capsys):
+    run(
+        site.server,
+        "EXECUTE sp_rename N'audit.SessionConversations.UX_SessionConversations_Handle', N'UX_theirs', "
+        "N'INDEX';",
+    )
+    assert status_of(deploy, server=site.server) == 1
+    names = (
+        "SELECT name FROM sys.indexes WHERE object_id = OBJECT_ID(N'audit.SessionConversations') "
+        "AND name LIKE N'UX%' ORDER BY name;"
+    )
+    assert run(site.server, names) == [("UX_SessionConversations_Handle",), ("UX_theirs",)]
+
+
+def test_another_owner_takes_no_right_from_anybody(site, capsys):
+    """ALTER AUTHORIZATION drops the rights on what gets another owner (its page)."""
+    run(
+        site.server,
+        "CREATE USER joe WITHOUT LOGIN; CREATE USER rep WITHOUT LOGIN; "
+        "ALTER AUTHORIZATION ON audit.Landing TO joe; GRANT SELECT ON audit.Landing TO rep "
+        "WITH GRANT OPTION; DENY DELETE ON audit.Landing TO rep;",
+    )
+    rights = (
+        "SELECT permission_name, state FROM sys.database_permissions "
+        "WHERE grantee_principal_id = USER_ID(N'rep') AND class = 1 ORDER BY permission_name;"
+    )
+    before = run(site.server, rights)
+    assert status_of(deploy, server=site.server) == 1
+    said = capsys.readouterr().out
+    assert "owner is joe" not in said and "permission SELECT to rep" in said
+    assert run(site.server, rights) == before == [("DELETE", "D"), ("SELECT", "W")]
+    assert status_of(deploy, server=site.server, undo=True) == 0
+    assert run(site.server, rights) == []
+
+
+def test_a_queue_is_switched_on_behind_the_files_its_reader_needs(site, capsys):
+    """1 The queue is off and a message waits; the table is gone. 2 Both are mended, and it lands."""
+    run(site.server, "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    run(site.server, send("0x01"))
+    run(site.server, "DROP TABLE audit.Landing;")
+    assert status_of(plan, server=site.server, sql=True, undo=True) == 2
+    said = capsys.readouterr().out
+    assert said.index("CREATE TABLE [audit].[Landing]") < said.index("WITH STATUS = ON;\nGO")
+    assert status_of(deploy, server=site.server, undo=True) == 0
+    assert status_of(verify, server=site.server) == 0

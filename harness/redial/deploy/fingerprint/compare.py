@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import unified_diff
@@ -62,7 +63,7 @@ class Difference:
 
     def __str__(self) -> str:
         if self.how == MISSING:
-            alike = self.has.get(ALIKE)
+            alike = self.has.get(SEVERAL, self.has.get(ALIKE))
             return f"{self.thing} is missing" + (f", and {alike} there is like it" if alike else "")
         if self.how == SINCE:
             return self._since()
@@ -164,35 +165,47 @@ def compare(
 
 
 def _renamed(differences: list[Difference], extra: set[Thing], found: Catalog) -> set[Thing]:
-    """Columns and indexes of which one is missing, and one more is there that is as it was.
+    """Columns and primary keys of which one is missing, and one more is there that is as it was.
 
-    The missing one is told which it is.
+    The missing one is told which it is; where several columns may be it, all of them.
     """
-    pairs: set[Thing] = set()
-    for one in differences:
-        if one.how != MISSING or one.thing.kind not in ("column", "index"):
-            continue
-        like = [
+    missing = [one for one in differences if one.how == MISSING and _may_be_renamed(one)]
+    like = {
+        one.thing: [
             other
-            for other in sorted(extra - pairs)
+            for other in sorted(extra)
             if (other.kind, other.of) == (one.thing.kind, one.thing.of)
+            and _alterable(other, found)
             and all(
                 found[other].get(what, one.wants[what]) == one.wants[what]
                 for what in _compared(one.wants)
             )
         ]
-        if like and not _alterable(like[0], found):
+        for one in missing
+    }
+    claims = Counter(other for others in like.values() for other in others)
+    pairs: set[Thing] = set()
+    for one in missing:
+        if not (others := like[one.thing]):
             continue
-        if like:
-            one.has[ALIKE] = like[0].name
-            pairs.add(like[0])
+        one.has[ALIKE] = others[0].name
+        if len(others) == 1 and claims[others[0]] == 1:
+            pairs.add(others[0])
+        else:
+            one.has[SEVERAL] = " or ".join(other.name for other in others)
     return pairs
+
+
+def _may_be_renamed(one: Difference) -> bool:
+    """A table has one primary key; another index like ours is as likely somebody's."""
+    return one.thing.kind == "column" or one.wants.get("role") == "primary key"
 
 
 OURS = "ours"
 """Of a priority in excess: a deployment has written down that it made it."""
-ALIKE = "like it"
-"""Of what is missing: the name of what is there and is the same, so it was renamed."""
+ALIKE, SEVERAL = "like it", "one of"
+"""Of what is missing: the name of what is there and is the same, so it may be that; all such names where
+there are more, or where two are missing."""
 NOW_CALLED = "now called"
 """Of a table that is missing: tables of ours with other names, of which one may be it."""
 TAKEN = "taken by"

@@ -20,6 +20,7 @@ from redial.deploy.fingerprint.compare import (
     NOW_CALLED,
     OURS,
     RENAMED,
+    SEVERAL,
     SINCE,
     TAKEN,
     Difference,
@@ -126,8 +127,8 @@ def way(difference: Difference) -> str:
         if thing.kind == "setting":
             return UNASKED
         return PERSON if thing.kind in _HOLDS or _stands_alone(thing) else ALLOWED
-    if ALIKE in difference.has:
-        return UNASKED
+    if ALIKE in difference.has and thing.kind == "column":
+        return PERSON if SEVERAL in difference.has else ALLOWED
     if how == MISSING:
         if _unknown_as_ours(difference) or thing.kind == "owned object":
             return PERSON
@@ -211,6 +212,11 @@ def _why(difference: Difference, how: str) -> str:
             return "when what it was closed for is over"
         if difference.how == EXCESS:
             return f"ask who made it: {_HOLDS.get(kind, _ALONE)}; no deployment does this"
+        if SEVERAL in difference.has:
+            anew = difference.wants.get(AS_WRITTEN, "")
+            return (
+                f"or another of them, whichever it was; if it was none: ALTER TABLE .. ADD {anew};"
+            )
         if kind in ("mark", "owned object"):
             return "when it is ours: without this a deployment refuses it (50208)"
         return "first decide what its rows get: the column takes no NULL and has no default"
@@ -227,6 +233,8 @@ def _why(difference: Difference, how: str) -> str:
         return "unless routes of yours do it. redial deploy --undo runs this"
     if difference.how == EXCESS:
         return ASK
+    if ALIKE in difference.has:
+        return f"if that was it: its values become those of ours. {CHOSEN}"
     if difference.how == MISSING and kind == "column":
         return f"rows that are there get values that were not theirs. {CHOSEN}"
     if kind in ("column", "index"):

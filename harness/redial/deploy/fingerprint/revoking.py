@@ -28,6 +28,13 @@ def made_plain(difference: Difference, schema: str) -> str | None:
     return None
 
 
+def given_again(has: Properties, schema: str) -> str:
+    """Of one that is found and goes with another owner of what it is on."""
+    verb = "DENY" if has["state"] == DENIED else "GRANT"
+    option = " WITH GRANT OPTION" if has["state"] == PASSED_ON else ""
+    return f"{verb} {has[PERMISSION]}{_on(has, schema)} TO {quote_name(has[GRANTEE])}{option};"
+
+
 def taken_away(has: Properties, schema: str) -> str | None:
     """Of one that no file gives; None where what it is on cannot be named in a statement."""
     known = has[ON_KIND] in (*_KINDS, "DATABASE")
