@@ -119,6 +119,16 @@ def day(said: object, where: str) -> date:
     raise UserError(where, f"until is {str(said)!r}, and no day", "write it as 2027-01-31")
 
 
+def last_day(said: str, where: str) -> date:
+    """A day of an option, until which something is to be accepted. Raises UserError for one that is past."""
+    until, now = day(said, where), today()
+    if until < now:
+        raise UserError(
+            where, f"until is {until}, and past: today is {now} (UTC)", "say a later day"
+        )
+    return until
+
+
 def to_accept(looks: list[Look], findings: Iterable[str]) -> list[tuple[Look, Difference]]:
     """What ``baseline --accept`` writes: what findings name, or all but what surrounds an installation.
 

@@ -28,10 +28,11 @@ from redial.config import Config
 from redial.deploy import Connect, Plan, Survey, apply, connect_odbc, survey
 from redial.deploy.accepting import accept
 from redial.deploy.apply import looking
-from redial.deploy.history import deployments, kept_files
+from redial.deploy.fingerprint.model import REMOVED
+from redial.deploy.history import REPAIR, deployments, kept_files, not_to_read
 from redial.deploy.loss import parsed
 from redial.deploy.plan import BLOCKED, CHANGES, NOTHING, mark_of
-from redial.deploy.verify import Look, findings, home_of, look
+from redial.deploy.verify import ANEW, GONE, Look, findings, home_of, look
 from redial.server import label_of
 
 FAILS = ("changes", "blocked")
@@ -217,15 +218,22 @@ def drift(config: str, server: str | None = None, database: str | None = None) -
 
 def _last(connection: Any, config: Config) -> dict[str, str]:
     """The files of the last deployment. Raises UserError where there are none."""
-    done = deployments(connection, config.schema_name)
-    kept = kept_files(connection, config.schema_name, done[-1].content) if done else {}
-    if not done or done[-1].content not in kept:
-        raise UserError(
-            f"drift of {config.name}",
-            "the files of its last deployment were not kept" if done else "nothing is deployed",
-            "redial baseline keeps those that another tool has run" if done else "redial deploy",
-        )
-    return kept[done[-1].content]
+    done, what = deployments(connection, config.schema_name), f"drift of {config.name}"
+    if not done:
+        raise UserError(what, "nothing is deployed", "redial deploy")
+    last = done[-1]
+    if last.version == REMOVED:
+        raise UserError(what, GONE, ANEW)
+    kept = kept_files(connection, config.schema_name, last.content)
+    if last.content in kept:
+        return kept[last.content]
+    if last.kept:
+        raise UserError(what, not_to_read(last.number), REPAIR)
+    raise UserError(
+        what,
+        "the files of its last deployment were not kept",
+        "redial baseline keeps those that another tool has run",
+    )
 
 
 def _said(looks: list[Look]) -> int:

@@ -22,6 +22,8 @@ _OVERWRITE = (
     "replace modules that were changed by hand; without it they are named, and nothing is done"
 )
 _LOSS = "TABLE=ROWS, a table of an earlier choice to drop with so many rows; repeatable"
+_UNSAID = -(2**63)
+"""Of an option with a number: a default that is the number of nothing."""
 _COMMON = {"config": _CONFIG, "server": _NAMED, "database": _DATABASE}
 
 
@@ -210,7 +212,7 @@ def history(
     config: str = "",
     server: str | None = None,
     database: str = "",
-    attempt: int = 0,
+    attempt: int = _UNSAID,
     format: str = "text",
 ) -> None:
     """Say what was deployed, when and by whom, and what was tried."""
@@ -220,7 +222,7 @@ def history(
         config=config,
         server=server,
         database=database or None,
-        attempt=attempt or None,
+        attempt=None if attempt == _UNSAID else attempt,
         form=format,
     )
 
@@ -241,7 +243,7 @@ def rollback(
     config: str = "",
     server: str | None = None,
     database: str = "",
-    to: int = 0,
+    to: int = _UNSAID,
     from_: str | None = None,
     yes: bool = False,
     wait_seconds: int = 60,
@@ -255,7 +257,7 @@ def rollback(
         config=config,
         server=server,
         database=database or None,
-        to=to or None,
+        to=None if to == _UNSAID else to,
         from_source=from_,
         yes=yes,
         wait_seconds=wait_seconds,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from redial.cli.accepted import accepted, append, day, entry_text, to_accept
+from redial.cli.accepted import accepted, append, entry_text, last_day, to_accept
 from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command, waits
 from redial.cli.installing import Allowed, install, reviewed, revision
@@ -36,7 +37,7 @@ from redial.deploy.history import (
 )
 from redial.deploy.mending import repair_history, tried
 from redial.deploy.plan import BLOCKED, CHANGES, NOTHING
-from redial.deploy.verify import Look, home_of, look_over
+from redial.deploy.verify import ANEW, GONE, Look, home_of, look_over
 
 
 @command
@@ -124,6 +125,12 @@ BACK = (
     "tables, their columns and their rows"
 )
 """Said before a way back and behind it."""
+OWN_OPTIONS = (
+    "where a line here says redial deploy --overwrite or --undo, it is this command with that option, redial "
+    "rollback: redial deploy would go forward"
+)
+"""Said behind the plan of a way back that names one of them."""
+_OF_DEPLOY = re.compile(r"redial deploy --(overwrite|undo)\b")
 
 
 @command
@@ -171,7 +178,10 @@ def rollback(
                 "name the database it is in; redial deploy --from installs the files of a folder",
             )
         print(f"back to {goal.what}\n{BACK}")
-        print(shown(seen.plan), end="")
+        planned = shown(seen.plan)
+        print(planned, end="")
+        if _OF_DEPLOY.search(planned):
+            print(OWN_OPTIONS)
         if seen.plan.status in (NOTHING, BLOCKED):
             return seen.plan.status
         if not yes:
@@ -262,13 +272,15 @@ def _asked(accept: bool, reason: str, until: str, finding: Iterable[str]) -> dat
     for name, said in (("reason", reason), ("until", until), ("finding", list(finding))):
         if said and not accept:
             raise UserError(f"baseline --{name}", "goes with --accept only", "add --accept")
-    return day(until, "--until") if until else None
+    return last_day(until, "--until") if until else None
 
 
 def _number(connection: Any, config: Config, files: dict[str, str], label: str) -> int:
     """Of the last deployment. Raises UserError when it was of other files."""
     done = deployments(connection, config.schema_name)
     content = content_of(files, config.schema_name)
+    if done and done[-1].version == REMOVED:
+        raise UserError(f"baseline of {config.name}", GONE, ANEW)
     if not done or done[-1].content != content:
         there = f"files {done[-1].content[:SHORT]}" if done else "no deployment"
         raise UserError(

@@ -8,6 +8,7 @@ from redial.deploy.actions import LEFT, NEW, Action
 from redial.deploy.plan import NOT_SEEN, Plan
 
 LOSS = "no rows"
+MEND = "mend"
 SHORT = 8
 """Characters of a hash that are shown."""
 
@@ -48,7 +49,7 @@ def shown(plan: Plan) -> str:
     if rest:
         lines += ["", *(line for action in rest for line in _rows(action))]
     if plan.others:
-        lines += ["", *(f"mend     {line}" for line in plan.others)]
+        lines += ["", *(f"{MEND:<8} {line}" for line in plan.others)]
     if plan.notes:
         lines += ["", *(f"note     {line}" for line in plan.notes)]
     if plan.blocked:
@@ -83,14 +84,17 @@ def short(content: str) -> str:
 def verdict(plan: Plan) -> str:
     """What it comes to, in one line."""
     counts = Counter(action.do for action in plan.actions)
-    counts += Counter({"drop": len(plan.drops)})
+    counts += Counter({"drop": len(plan.drops), MEND: len(plan.others)})
     if plan.blocked:
         return "blocked: see above"
     if not plan.status:
         left = f"; left as it is: {counted(counts)}" if counts else ""
         return f"nothing to change{left}"
     fresh = bool(plan.actions) and all(action.why == NEW for action in plan.actions)
-    return f"{'fresh' if fresh else 'changes'}: {counted(counts)}. Nothing was changed yet."
+    what = counted(counts)
+    if plan.others and set(counts) <= {MEND, *LEFT}:
+        what += ": " + "; ".join(line.partition(". ")[0] for line in plan.others)
+    return f"{'fresh' if fresh else 'changes'}: {what}. Nothing was changed yet."
 
 
 def counted(counts: dict[str, int]) -> str:

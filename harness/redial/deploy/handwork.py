@@ -33,7 +33,7 @@ class Handwork:
     modules: frozenset[tuple[str, str]] = frozenset()
     """Database and name of each."""
     unknown: frozenset[tuple[str, str]] = frozenset()
-    """Of these it cannot be told: the files they were made from were not kept."""
+    """Of these it cannot be told: the files they were made from were not kept, or cannot be read."""
     unwritten: frozenset[tuple[str, str]] = frozenset()
     """Of these neither: they have lost our comment, and DeploymentHistory its rows."""
 

@@ -189,7 +189,8 @@ def know(connection: Any, schema: str, content: str, known: str) -> None:
 def kept_files(connection: Any, schema: str, last: str) -> dict[str, dict[str, str]]:
     """The files of the last deployment and of what was tried since, by content hash.
 
-    last: content hash of the last one. Those that were not kept are not there. Raises DeployError.
+    last: content hash of the last one. Those that were not kept, or cannot be read, are not there. Raises
+    DeployError.
     """
     attempt = qualified(schema, ATTEMPTS)
     try:
@@ -205,13 +206,26 @@ def kept_files(connection: Any, schema: str, last: str) -> dict[str, dict[str, s
         if error.number in (NO_TABLE, NO_COLUMN):
             return {}
         raise
-    return {content.strip(): _unpacked(files) for content, files in rows}
+    read = {content.strip(): _unpacked(files, content, schema) for content, files in rows}
+    return {content: files for content, files in read.items() if files is not None}
 
 
-def _unpacked(files: bytes) -> dict[str, str]:
-    """Rendered files as ``keep`` has packed them."""
-    found: dict[str, str] = json.loads(gzip.decompress(files))
-    return found
+def _unpacked(files: bytes, content: str, schema: str) -> dict[str, str] | None:
+    """Rendered files as ``keep`` has packed them; None: they cannot be read, or have another content hash."""
+    try:
+        found: dict[str, str] = json.loads(gzip.decompress(files))
+        return found if content_of(found, schema) == content.strip() else None
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zlib.error):
+        return None
+
+
+def not_to_read(number: int) -> str:
+    """What is said of a deployment whose files are kept and cannot be read."""
+    return f"the kept files of deployment {number} cannot be read"
+
+
+REPAIR = "redial repair"
+"""What helps then."""
 
 
 def deployments(connection: Any, schema: str) -> list[Deployment]:
@@ -277,7 +291,10 @@ def files_of(connection: Any, schema: str, number: int | None) -> tuple[Deployme
         f"SELECT t.Files FROM {qualified(schema, TEXTS)} AS t WHERE t.ContentHash = ?;",
         (chosen.content,),
     )
-    return chosen, _unpacked(rows[0][0])
+    files = _unpacked(rows[0][0], chosen.content, schema)
+    if files is None:
+        raise NoWayBack(f"{not_to_read(chosen.number)}. Next: {REPAIR}")
+    return chosen, files
 
 
 def at_work(connection: Any, schema: str) -> int:
@@ -295,17 +312,10 @@ def unreadable(connection: Any, schema: str) -> list[str]:
     """Content hashes of kept files that are not what they say. Raises DeployError."""
     if TEXTS not in _tables(connection, schema):
         return []
-    found = []
-    for content, files in _query(
+    rows = _query(
         connection, f"SELECT t.ContentHash, t.Files FROM {qualified(schema, TEXTS)} AS t;"
-    ):
-        try:
-            if content_of(_unpacked(files), schema) == content.strip():
-                continue
-        except (OSError, EOFError, ValueError, KeyError, zlib.error):
-            pass
-        found.append(content.strip())
-    return found
+    )
+    return [content.strip() for content, files in rows if _unpacked(files, content, schema) is None]
 
 
 def drop_texts(connection: Any, schema: str, content: str) -> None:

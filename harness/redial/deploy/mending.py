@@ -23,7 +23,7 @@ from redial.deploy.history import (
     remember,
     unreadable,
 )
-from redial.deploy.verify import look_over
+from redial.deploy.verify import UNINSTALLED, look_over, removed
 
 
 def tried(connection: Any, config: Config) -> list[Attempt] | None:
@@ -83,7 +83,9 @@ def repair_history(
                     drop_texts(connection, schema, each)
                 if lost and not others:
                     remember(connection, schema, config.name, content)
-        if lost and others:
+        if removed(looks):
+            done.append(UNINSTALLED)
+        elif lost and others:
             done.append(
                 f"the last row of DeploymentHistory is missing or another one, and {others[0]}: "
                 "so it cannot be said what was deployed. Next: redial deploy"

@@ -27,7 +27,7 @@ from redial.deploy.history import content_of
 from redial.deploy.live import NOBODY, Live, how_many, live
 from redial.deploy.loss import left_over
 from redial.deploy.port import Connect
-from redial.deploy.verify import Look, home_of, look_over
+from redial.deploy.verify import UNREAD, Look, home_of, look_over
 from redial.render import render, sides
 from redial.server import label_of
 
@@ -238,7 +238,7 @@ def survey(
         broker=at_work[home.database].broker,
         files=digest(rendered),
         others=others,
-        notes=[line for one in looks for line in one.notes()],
+        notes=[*_unread(looks), *(line for one in looks for line in one.notes())],
         told=_told(looks, overwrite, undo, losses),
     )
     return Survey(made, looks, words)
@@ -248,6 +248,12 @@ def _others(looks: list[Look]) -> list[str]:
     """What is wrong and no difference of the catalog."""
     said = [line for one in looks if not one.unseen and one.installed for line in one.others]
     return [*said, *[UNFINISHED] * home_of(looks).unfinished]
+
+
+def _unread(looks: list[Look]) -> list[str]:
+    """What verification finds and no deployment mends: a person must look first."""
+    home = home_of(looks)
+    return [UNREAD] * (home.installed and home.unread)
 
 
 def _told(

@@ -74,6 +74,8 @@ class Look:
     """What is to be said of the file (``accepting``)."""
     kept: Catalog | None = None
     """Surroundings as they were kept; None: they were not, so there is nothing to compare with."""
+    unread: bool = False
+    """They were, and cannot be read: that is a finding."""
     schema: str = ""
     """Of the configuration."""
     known: frozenset[str] = frozenset()
@@ -97,10 +99,10 @@ class Look:
         said += [f"may look, not judged: {', '.join(lookers)}"] * bool(lookers)
         said += [f"accepted: {each}. {self.reasons.get(each, MOVE)}" for each in self.accepted]
         said += self.remarks
-        if self.kept is None:
+        if self.kept is None and not self.unread:
             said.append(
-                "what surrounds it (options of the database, rights on it, its triggers) is compared with "
-                "nothing: no deployment has kept it. Next: redial baseline"
+                f"what surrounds it {AROUND} is compared with nothing: no deployment has kept it. "
+                "Next: redial baseline"
             )
         return said
 
@@ -121,25 +123,32 @@ def verify(config: Config, connect: Connect, files: Mapping[str, str] | None = N
 def findings(looks: Iterable[Look]) -> list[str]:
     """What is wrong in each database, with its next step."""
     seen, found = list(looks), []
-    removed = _removed(seen)
+    uninstalled = removed(seen)
     for one in seen:
         said = list(one.others)
-        if one.installed and removed:
+        if one.installed and uninstalled:
             said = [UNINSTALLED]
         elif one.installed:
             said += [advised(difference, one.schema) for difference in one.differences]
+            said += [UNREAD] * (one.unread and one.home)
         found += [f"in {one.database}: {line}" for line in said]
     return found
 
 
+AROUND = "(options of the database, rights on it, its triggers)"
+UNREAD = (
+    f"what the last deployment kept of what surrounds it {AROUND} cannot be read, so nobody can say what has "
+    "changed since. Who may: db_owner. Next: look at what surrounds it, then redial baseline"
+)
+GONE, ANEW = "it was uninstalled", "redial deploy, which installs it again"
 UNINSTALLED = (
-    "it was uninstalled, and what is left are its tables, schema, roles and user. Who may: db_owner. "
-    "Next: redial deploy, which installs it again; or redial uninstall --purge-data, which drops the rest"
+    f"{GONE}, and what is left are its tables, schema, roles and user. Who may: db_owner. "
+    f"Next: {ANEW}; or redial uninstall --purge-data, which drops the rest"
 )
 """Instead of a line for everything that is not there."""
 
 
-def _removed(looks: Iterable[Look]) -> bool:
+def removed(looks: Iterable[Look]) -> bool:
     """Whether an uninstall was the last, and has come to its end."""
     ours = [one.found.get(Thing("deployment", "last"), {}) for one in looks if one.home]
     left = any(one.unseen or thing.kind == "queue" for one in looks for thing in one.found)
@@ -286,6 +295,7 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
         unfinished=one.found.unfinished,
         accepted=accepted,
         kept=kept,
+        unread=known.unread,
         schema=schema,
         known=known.accepted,
     )

@@ -180,3 +180,15 @@ def test_what_the_database_accepts_and_is_gone_is_stale_until_a_baseline(granted
     capsys.readouterr()
     assert status_of(verify, server=granted.server) == 0
     assert "stale" not in capsys.readouterr().out
+
+
+def test_a_day_that_is_past_is_refused_with_today(granted, project, capsys):
+    options = {"server": granted.server, "accept": True, "reason": "reports"}
+    assert status_of(baseline, **options, until="2026-11-27") == ERROR
+    said = capsys.readouterr().err
+    assert (
+        "--until: until is 2026-11-27, and past: today is 2026-11-28" in said and "Next: " in said
+    )
+    assert not (project / "sql" / "accepted.toml").exists()
+    # 0. today is the last day
+    assert status_of(baseline, **options, until="2026-11-28") == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redial.cli.deploy import adopt, deploy, drift, plan, verify
-from redial.cli.history import baseline, rollback
+from redial.cli.history import OWN_OPTIONS, baseline, rollback
 from redial.deploy import apply, connect_odbc
 from redial.paths import GENERATED
 from redial.render import read
@@ -56,8 +56,12 @@ def test_a_deployment_of_a_later_revision_would_undo_it_and_is_refused(site, lat
 def test_the_way_back_asks_for_the_same_word(site, later, capsys):
     assert status_of(deploy, server=site.server, from_folder=str(later)) == 0
     hotfix(site.server)
+    capsys.readouterr()
     assert status_of(rollback, server=site.server, yes=True) == BLOCKED
+    said = capsys.readouterr().out
+    assert "redial deploy --overwrite replaces it" in said and said.endswith(f"{OWN_OPTIONS}\n")
     assert status_of(rollback, server=site.server, yes=True, overwrite=True) == 0
+    assert OWN_OPTIONS not in capsys.readouterr().out
     assert status_of(drift, server=site.server) == 0
 
 

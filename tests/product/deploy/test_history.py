@@ -6,10 +6,13 @@ import json
 import re
 import shutil
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
+from invoke.context import Context
 
+from redial.cli import deploy_commands
 from redial.cli.deploy import deploy, drift, verify
 from redial.cli.history import baseline, history, repair, rollback
 from redial.cli.uninstalling import uninstall
@@ -286,3 +289,16 @@ def test_what_was_tried_is_called_hidden_from_who_may_read_only_what_was_deploye
     assert json.loads(capsys.readouterr().out)["tried"] is None
     assert status_of(history, server=server, attempt=1) == ERROR
     assert "is hidden from this login" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "said"),
+    [
+        (deploy_commands.rollback, {"to": 0}, "there is no deployment 0 in"),
+        (deploy_commands.rollback, {}, "there is no deployment before the last in"),
+        (deploy_commands.history, {"attempt": 0}, "--attempt 0: was never made here"),
+    ],
+)
+def test_a_number_that_is_said_is_not_taken_for_none(installed, command, option, said, capsys):
+    assert status_of(partial(command, Context()), server=installed, **option) == ERROR
+    assert said in capsys.readouterr().err

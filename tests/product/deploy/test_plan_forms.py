@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from redial.cli.plan import verdict
 from redial.cli.plan_forms import FORMS, html, junit, markdown, sarif
 from redial.deploy.plan import Action, Plan, _parameters, mark_of
 
@@ -290,3 +291,17 @@ def test_parameters_are_read_without_comments_and_layout():
         == f"(@c sysname = {hostile})"
     )
     assert _parameters("CREATE VIEW [a].[v] AS SELECT 1 AS x;") == ""
+
+
+@pytest.mark.parametrize("actions", [[], [LEFT]])
+def test_a_plan_that_only_mends_says_what(actions):
+    """Of a configuration whose procedures are signed, its user must not be in db_owner."""
+    mend = "'audit_module' is a member of db_owner. Who may: db_owner. Next: redial deploy."
+    said = verdict(replace(NOTHING, others=[mend], actions=actions))
+    left = "1 leave, " * len(actions)
+    assert said == (
+        f"changes: {left}1 mend: 'audit_module' is a member of db_owner. Nothing was changed yet."
+    )
+    assert verdict(replace(NOTHING, others=[mend], actions=[ALTERED])) == (
+        "changes: 1 alter, 1 mend. Nothing was changed yet."
+    )

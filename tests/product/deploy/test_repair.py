@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
 from redial.cli.deploy import deploy, drift, plan, verify
 from redial.cli.history import history, repair, rollback
+from redial.paths import GENERATED
 
-from .conftest import run, status_of
+from .conftest import another_revision, run, status_of
 
 pytestmark = pytest.mark.driver
 ERROR = 1
@@ -103,3 +106,25 @@ def test_one_attempt_is_told_with_its_plan_and_all_of_them_as_json(site, capsys)
     [one] = told["tried"]
     assert one["outcome"] == "finished" and one["by"] == "sa" and one["host"] and one["changes"]
     assert told["deployed"][0]["content"] == one["after"]
+
+
+@pytest.mark.parametrize("packed", ["0x00", "COMPRESS('[1]')", "COMPRESS('{}')"])
+def test_kept_files_that_cannot_be_read_are_said_with_what_drops_them(
+    site, tmp_path, packed, capsys
+):
+    folder = Path(shutil.copytree(GENERATED / "audit", tmp_path / "audit"))
+    later = another_revision(folder, "usp_LogError")
+    assert status_of(deploy, server=site.server, from_folder=str(later)) == 0
+    run(site.server, f"UPDATE audit.DeploymentText SET Files = {packed};")
+    capsys.readouterr()
+    for look, number in ((drift, 2), (rollback, 1)):
+        assert status_of(look, server=site.server) == ERROR
+        said = capsys.readouterr().err
+        assert f"the kept files of deployment {number} cannot be read\n" in said
+        assert said.endswith("Next: redial repair\n")
+    # 1. a deployment of other files counts them as not kept
+    assert status_of(plan, server=site.server) == 3
+    assert "files of the last deployment were not kept" in capsys.readouterr().out
+    assert status_of(repair, server=site.server, from_folder=str(later)) == 0
+    assert status_of(drift, server=site.server) == ERROR
+    assert "were not kept" in capsys.readouterr().err

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
-from redial.cli.deploy import deploy, plan, verify
+from redial.cli.deploy import deploy, drift, plan, verify
 from redial.cli.history import baseline
+from redial.deploy.verify import UNREAD
+from redial.paths import GENERATED
 
 from .by_hand import KEEPS_RIGHTS
-from .conftest import run, status_of
+from .conftest import another_revision, run, status_of
 
 pytestmark = pytest.mark.driver
 CHANGES = {
@@ -251,3 +255,31 @@ def test_where_nothing_was_kept_verification_says_what_it_has_not_compared(site,
     assert status_of(verify, server=site.server) == 0
     said = capsys.readouterr().out
     assert "note: what surrounds it" in said and "redial baseline" in said
+
+
+@pytest.mark.parametrize(
+    "kept", ["garbage{", "[1]", '{"surroundings": [[["a", "b", "", 5]]], "accepted": []}']
+)
+def test_what_was_kept_and_cannot_be_read_is_a_finding_until_a_baseline(
+    site, tmp_path, kept, capsys
+):
+    run(site.server, f"UPDATE audit.DeploymentText SET Known = N'{kept}';")
+    run(site.server, "CREATE USER joe WITHOUT LOGIN; ALTER ROLE db_owner ADD MEMBER joe;")
+    finding = f"in site: {UNREAD}\n"
+    for command in (verify, drift, deploy):  # a deployment has nothing to do for it
+        capsys.readouterr()
+        assert status_of(command, server=site.server) == 1
+        said = capsys.readouterr().out
+        assert finding in said and "no deployment has kept it" not in said
+    assert status_of(plan, server=site.server) == 0
+    assert f"note     {UNREAD}\n" in capsys.readouterr().out
+    # 1. a deployment takes nothing for given
+    folder = Path(shutil.copytree(GENERATED / "audit", tmp_path / "audit"))
+    later = {"from_folder": str(another_revision(folder, "usp_LogError"))}
+    for command in (deploy, verify):
+        assert status_of(command, server=site.server, **later) == 1
+        assert finding in capsys.readouterr().out
+    # 2. a baseline does, and says what
+    assert status_of(baseline, server=site.server, **later) == 0
+    assert "gives somebody power over this: membership of others" in capsys.readouterr().out
+    assert status_of(verify, server=site.server, **later) == 0

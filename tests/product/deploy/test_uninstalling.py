@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redial.cli.deploy import deploy, plan, verify
+from redial.cli.deploy import deploy, drift, plan, verify
 from redial.cli.history import baseline, repair, rollback
 from redial.cli.uninstalling import uninstall
 from tests.product.sql.lab import send
@@ -200,3 +200,14 @@ def test_a_time_that_nobody_can_wait_is_refused(command, capsys):
     for seconds in (-1, 2**31):
         assert status_of(command, server="never asked", wait_seconds=seconds) == ERROR
         assert f"--wait-seconds {seconds}: is no time to wait" in capsys.readouterr().err
+
+
+def test_what_looks_at_the_last_deployment_says_that_it_was_uninstalled(site, capsys):
+    assert status_of(uninstall, server=site.server, yes="audit") == 0
+    capsys.readouterr()
+    for command, status in ((drift, ERROR), (baseline, ERROR), (repair, 0)):
+        assert status_of(command, server=site.server) == status
+        out, err = capsys.readouterr()
+        said = out + err
+        assert "it was uninstalled" in said and "Next: redial deploy, which installs" in said
+        assert "not kept" not in said and "00000000" not in said and "cannot be said" not in said

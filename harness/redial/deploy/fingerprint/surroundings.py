@@ -145,6 +145,8 @@ class Known:
     """Keys of differences that are known and stay (``Difference.key``)."""
     kinds: frozenset[str] = BEFORE
     """What surroundings were looked at."""
+    unread: bool = False
+    """Something was kept, and it cannot be read."""
 
     def of(self, place: int, found: Catalog) -> Catalog | None:
         """What was kept of a database; None: nothing. Of kinds nobody had looked at what is there now."""
@@ -166,13 +168,33 @@ def written(catalogs: Iterable[Catalog], accepted: Iterable[str]) -> str:
 
 
 def read(text: str) -> Known:
-    """What ``written`` has written; nothing for a text of other making."""
+    """What ``written`` has written; empty: nothing was kept."""
+    if not text:
+        return Known([], frozenset())
     try:
         said = json.loads(text)
         catalogs = [
-            {Thing(kind, name, of): own for kind, name, of, own in catalog}
+            {Thing(*map(_text, thing)): _texts(own) for *thing, own in catalog}
             for catalog in said["surroundings"]
         ]
-        return Known(catalogs, frozenset(said["accepted"]), frozenset(said.get("kinds", BEFORE)))
-    except (ValueError, KeyError, TypeError):
-        return Known([], frozenset())
+        accepted, kinds = (
+            frozenset(map(_text, every)) for every in (said["accepted"], said.get("kinds", BEFORE))
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Known([], frozenset(), unread=True)
+    return Known(catalogs, accepted, kinds, unread=not catalogs)
+
+
+UNREADABLE = "what was kept before cannot be read"
+"""Kept instead, until a baseline comes: ``read`` cannot read it either."""
+
+
+def _texts(own: dict[str, str]) -> Properties:
+    return {_text(what): _text(value) for what, value in own.items()}
+
+
+def _text(said: object) -> str:
+    """Raises TypeError for anything else."""
+    if not isinstance(said, str):
+        raise TypeError(f"{said!r} is no text")
+    return said
