@@ -373,6 +373,7 @@ WHERE (p.class = 1 AND p.major_id IN (SELECT o.ObjectId FROM @ours AS o))
 SELECT ep.class, o.type, CONVERT(nvarchar(128), ep.value) AS value,
     CASE WHEN ep.name = N'Redial.made' AND ep.class NOT IN (1, 6) THEN 1 ELSE 0 END AS made,
     CASE WHEN ep.name <> N'Redial.made' AND ep.name <> @mark THEN ep.name ELSE N'' END AS others,
+    CASE WHEN o.schema_id <> SCHEMA_ID(@schema) THEN SCHEMA_NAME(o.schema_id) COLLATE DATABASE_DEFAULT ELSE N'' END AS elsewhere,
     CASE ep.class
         WHEN 1 THEN o.name COLLATE DATABASE_DEFAULT
         WHEN 3 THEN SCHEMA_NAME(ep.major_id) COLLATE DATABASE_DEFAULT
@@ -394,6 +395,16 @@ WHERE ep.minor_id = 0
                         WHERE um.class = ep.class AND um.major_id = ep.major_id AND um.name = @mark)
                 OR (ep.class = 3 AND ep.major_id = SCHEMA_ID(@schema))))
        OR (ep.name = N'Redial.made' AND ep.class = 1 AND ep.major_id IN (SELECT u.ObjectId FROM @ours AS u))
+       /* Tables that somebody has put into a schema where nothing is installed, or another configuration is, which
+          its queues say. Others are of what is installed there. */
+       OR (ep.name = N'Redial.made' AND ep.class = 1 AND o.type = 'U' AND o.schema_id <> SCHEMA_ID(@schema)
+           AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS um
+                            WHERE um.name = CONCAT(N'Redial.user.', o.schema_id))
+                OR EXISTS (SELECT 1
+                           FROM sys.extended_properties AS qm
+                           INNER JOIN sys.objects AS q ON q.object_id = qm.major_id
+                           WHERE qm.class = 1 AND qm.name = N'Redial.made' AND q.type = 'SQ' AND q.schema_id = o.schema_id
+                             AND CONVERT(nvarchar(128), qm.value) <> CONVERT(nvarchar(128), ep.value))))
        OR (ep.name = N'Redial.made' AND ep.class = 6 AND ep.major_id IN (SELECT t.TypeId FROM @types AS t)));
 
 /* sequential */

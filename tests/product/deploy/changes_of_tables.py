@@ -302,6 +302,11 @@ CHANGES: dict[str, Change] = {
         "EXECUTE sp_rename N'audit.DeadLetter', N'DeadLetter_old';",
         "table DeadLetter_old was made by Redial",
     ),
+    "a table in another schema": Change(
+        PERSON,
+        "EXECUTE (N'CREATE SCHEMA archive;'); ALTER SCHEMA archive TRANSFER audit.Landing;",
+        "table archive.Landing was made by Redial",
+    ),
     "a column whose rows would get today's date": Change(
         ALLOWED,
         "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc; "

@@ -6,12 +6,17 @@ import pytest
 
 from redial.cli.deploy import deploy, plan, verify
 from redial.cli.installing import Allowed, install
+from redial.config import Config
 from redial.deploy import DeployError, connect_odbc, survey
+from redial.deploy import verify as check
 from redial.deploy.apply import looking
 from redial.paths import GENERATED
 from redial.render import read
-from tests.product.sql.lab import SHIPPED
+from tests.installed import rendered
+from tests.product.sql.bare import another, second
+from tests.product.sql.lab import AUDIT, SHIPPED, Lab
 
+from .by_hand import Site, deployed
 from .conftest import run, status_of
 
 pytestmark = pytest.mark.driver
@@ -120,3 +125,124 @@ def test_where_it_was_made_again_since_both_are_named(site, capsys):
     )
     assert status_of(verify, server=site.server) == 1
     assert "look at the rows of DeadLetter_old: what a deployment" in capsys.readouterr().out
+
+
+LANDED = (
+    "INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType) "
+    "VALUES (NEWID(), 7, N'x'); EXECUTE (N'CREATE SCHEMA archive;'); "
+    "ALTER SCHEMA archive TRANSFER audit.Landing; "
+)
+"""A row has landed, and somebody puts the table into another schema."""
+
+
+@pytest.mark.parametrize(
+    ("and_then", "now", "statement"),
+    [
+        ("", "archive.Landing", "ALTER SCHEMA [audit] TRANSFER [archive].[Landing];"),
+        (
+            "EXECUTE sp_rename N'archive.Landing', N'Old.er';",
+            "archive.Old.er",
+            "ALTER SCHEMA [audit] TRANSFER [archive].[Old.er]; "
+            "EXECUTE sys.sp_rename N'[audit].[Old.er]', N'Landing';",
+        ),
+    ],
+)
+def test_a_table_of_ours_in_another_schema_comes_back_with_its_rows(
+    site, capsys, and_then, now, statement
+):
+    """1 No empty one is made in its place. 2 What verify says brings it back; a transfer takes the
+    rights on it away, which a deployment gives again. 3 Nothing is wrong then, and the row is there."""
+    run(site.server, LANDED + and_then)
+    said = f"table {now} was made by Redial, and is in another schema, and Landing is missing"
+    for command in (plan, deploy):
+        capsys.readouterr()
+        assert status_of(command, server=site.server) == BLOCKED
+        printed = capsys.readouterr().out
+        assert said in printed and f" Next: {statement}\n" in printed
+    assert run(site.server, "SELECT OBJECT_ID(N'audit.Landing');") == [(None,)]
+    assert status_of(verify, server=site.server) == 1
+    printed = capsys.readouterr().out
+    assert f"a deployment is refused as long as {now} is there" in printed
+    [line] = [one for one in printed.splitlines() if said in one]
+    run(site.server, line.partition(" Next: ")[2])
+    assert status_of(deploy, server=site.server) == 0
+    assert status_of(verify, server=site.server) == 0
+    assert run(site.server, "SELECT MessageSequence FROM audit.Landing;") == [(7,)]
+
+
+def test_of_two_tables_in_another_schema_each_is_the_one_it_is_called(site, capsys):
+    """A third has another name, so it is the one that is left."""
+    run(site.server, LANDED)
+    run(
+        site.server,
+        "ALTER SCHEMA archive TRANSFER audit.ErrorLog; ALTER SCHEMA archive TRANSFER audit.DeadLetter; "
+        "EXECUTE sp_rename N'archive.DeadLetter', N'Old';",
+    )
+    assert status_of(verify, server=site.server) == 1
+    printed = capsys.readouterr().out
+    for name, missing in (("Landing", "Landing"), ("ErrorLog", "ErrorLog"), ("Old", "DeadLetter")):
+        assert (
+            f"table archive.{name} was made by Redial, and is in another schema, and {missing} "
+            in (printed)
+        )
+        assert f"table {missing} is missing" in printed
+        assert f"refused as long as archive.{name} is there" in printed
+
+
+def test_one_in_another_schema_that_was_made_again_since_is_named(site, capsys):
+    """1 Its rows are for a person. 2 Without its mark it is nobody's, and nothing is said of it."""
+    run(site.server, "CREATE SCHEMA archive;")
+    run(site.server, "ALTER SCHEMA archive TRANSFER audit.DeadLetter;")
+    run(site.server, "SELECT * INTO audit.DeadLetter FROM archive.DeadLetter;")
+    assert status_of(verify, server=site.server) == 1
+    [line] = [one for one in capsys.readouterr().out.splitlines() if "archive.DeadLetter" in one]
+    assert "is in another schema. Who may: db_owner. Next: look at the rows of archive" in line
+    run(site.server, line.rpartition(": ")[2])
+    status_of(verify, server=site.server)
+    assert "archive" not in capsys.readouterr().out
+
+
+def test_one_of_an_earlier_choice_may_be_in_another_schema(site, capsys):
+    run(site.server, LEFT_OVER + "EXECUTE (N'CREATE SCHEMA archive;');")
+    run(site.server, "ALTER SCHEMA archive TRANSFER audit.Inbox;")
+    for command in (plan, deploy, verify):
+        assert status_of(command, server=site.server) == 0
+    assert "archive" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["second", "audit"])
+def test_tables_of_another_installation_are_its_own(name):
+    """1 Two installations are in one database, also under one name. 2 One has lost a table, and the
+    other's is not taken for it. 3 Where the other's is in a third schema, that one only is told."""
+    lab = Lab(AUDIT)
+    other = another(second(), name=name)
+    lab.instance.disconnect(lab.sa.session)
+    site = Site(lab)
+    assert deployed(other, site.connect) == 0
+    assert site.findings() == [] and look_for(other, site) == []
+    site.run("DROP TABLE audit.Landing;")
+    assert [one for one in site.findings() if "made by Redial" in one] == []
+    assert site.deploy() and site.findings() == [] and look_for(other, site) == []
+    site.run("EXECUTE (N'CREATE SCHEMA archive;'); ALTER SCHEMA archive TRANSFER second.Landing;")
+    assert "table archive.Landing was made by Redial" in " ".join(look_for(other, site))
+    if name != "audit":
+        assert site.findings() == []
+
+
+def test_a_table_in_the_schema_of_another_configuration_is_ours_still():
+    """One that the other has no table like, or the names of its constraints were taken there."""
+    lab = Lab(AUDIT)
+    other = second(modules={"pieces": False})
+    lab.instance.disconnect(lab.sa.session)
+    site = Site(lab)
+    assert deployed(other, site.connect) == 0
+    site.run("ALTER SCHEMA second TRANSFER audit.SendLedger;")
+    [line] = [one for one in site.findings() if "table second.SendLedger was made by" in one]
+    assert not site.deploy(overwrite=True, undo=True)
+    site.run(line.rsplit(" Next: ", 1)[1])
+    assert site.deploy() and site.findings() == [] and look_for(other, site) == []
+
+
+def look_for(config: Config, site: Site) -> list[str]:
+    """What verification says of another configuration."""
+    return check(config, site.connect, rendered(config))

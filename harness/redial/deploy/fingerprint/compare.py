@@ -14,6 +14,7 @@ from redial.config.objects import object_names
 from redial.deploy.fingerprint.lookers import looking_rights
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
+    ELSEWHERE,
     GRANTED,
     GRANTEE,
     HIDDEN,
@@ -33,7 +34,7 @@ from redial.deploy.fingerprint.model import (
 
 MISSING, EXCESS, CHANGED = "missing", "in excess", "changed"
 RENAMED = "renamed"
-"""A table of ours has got another name."""
+"""A table of ours has got another name, or is in another schema (``found``)."""
 SINCE = "since"
 """Otherwise than the last deployment found it (``surroundings``)."""
 TEXT, DIGEST = "text ", 12
@@ -69,7 +70,8 @@ class Difference:
             return self._since()
         if self.how == RENAMED:
             missing = f", and {self.wanted} is missing" if self.wanted else ""
-            return f"{self.thing} was made by Redial, and under another name{missing}"
+            where = "is in another schema" if self.found else "under another name"
+            return f"{self.thing} was made by Redial, and {where}{missing}"
         if self.how == EXCESS and self.thing.kind == "deployment":
             return f"a {self.thing}"
         if self.how == EXCESS:
@@ -150,17 +152,46 @@ def compare(
         and thing.kind not in _ONLY_LOOKED_AT
         and not _kept(thing, wanted, found)
     }
-    lost = ", ".join(sorted(thing.name for thing in gone if thing.kind == "table"))
-    others = ", ".join(sorted(thing.name for thing in extra if is_renamed(thing, found)))
+    ours = _under_another_name(wanted, found, extra)
     for each in differences:
-        if others and each.how == MISSING and each.thing.kind == "table":
-            each.has[NOW_CALLED] = others
-    return differences + [
-        Difference(thing, RENAMED, wanted=lost)
-        if is_renamed(thing, found)
-        else Difference(thing, EXCESS, found=_in_excess(found[thing]), has=_alterable(thing, found))
-        for thing in sorted(extra - _renamed(differences, extra, found))
+        may_be = [one.thing.name for one in ours if each.thing.name in one.wanted.split(", ")]
+        if may_be and each.how == MISSING and each.thing.kind == "table":
+            each.has[NOW_CALLED] = ", ".join(may_be)
+    excess = [
+        Difference(thing, EXCESS, found=_in_excess(found[thing]), has=_alterable(thing, found))
+        for thing in extra - {one.thing for one in ours} - _renamed(differences, extra, found)
         if not any(thing.belongs_to(owner) for owner in extra)
+    ]
+    return differences + sorted([*ours, *excess], key=lambda one: one.thing)
+
+
+def _under_another_name(wanted: Catalog, found: Catalog, extra: set[Thing]) -> list[Difference]:
+    """Tables of ours that have another name, are in another schema, or both.
+
+    One that is in another schema under its own name is that one; any other may be each that is left.
+    """
+    missing = {thing.name for thing in wanted if thing.kind == "table" and thing not in found}
+    moved = _elsewhere(wanted, found)
+    lost = ", ".join(sorted(missing - {thing.name for thing in moved}))
+    ours = [Difference(each, RENAMED, wanted=lost) for each in extra if is_renamed(each, found)]
+    for thing in moved:
+        own = thing.name if thing.name in missing else ""
+        name = own if thing.name in object_names() else lost
+        there = Thing("table", f"{thing.of}.{thing.name}")
+        ours.append(Difference(there, RENAMED, wanted=name, found=thing.of))
+    return sorted(ours, key=lambda one: one.thing)
+
+
+def _elsewhere(wanted: Catalog, found: Catalog) -> list[Thing]:
+    """Tables of this configuration in other schemas. One of an earlier choice may be anywhere."""
+    marks = [own for thing, own in wanted.items() if thing[:2] == ("mark", "TABLE")]
+    ours = [own.get("configuration") for own in marks]
+    return [
+        thing
+        for thing, own in found.items()
+        if thing.kind == ELSEWHERE
+        and own["configuration"] in ours
+        and (Thing("table", thing.name) in wanted or thing.name not in object_names())
     ]
 
 
@@ -212,7 +243,7 @@ TAKEN = "taken by"
 """Of what is missing: another object that has its name."""
 WAS = "was"
 """Of an option of the database that is not as it must be: its value at the last deployment."""
-_ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER}
+_ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER, ELSEWHERE}
 """Kinds of which more may be there than the files make."""
 _PARTS = frozenset({"column", "index", "check"})
 MARKS = {

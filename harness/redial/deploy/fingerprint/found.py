@@ -24,6 +24,7 @@ from redial.deploy.fingerprint.lookers import GUEST, definitions_for, rights_to_
 from redial.deploy.fingerprint.model import (
     DATABASE_NOTIFICATION,
     DATABASE_TRIGGER,
+    ELSEWHERE,
     HIDDEN,
     MADE,
     MARKED_INSIDE,
@@ -450,7 +451,9 @@ class _Reader:
             if row["class"] == 1:
                 kind = "QUEUE" if (row["type"] or "").strip() == "SQ" else "TABLE"
             name = self.who(row["name"]) if kind == "USER" else row["name"]
-            if row["others"]:
+            if row["elsewhere"]:
+                self.put(ELSEWHERE, name, row["elsewhere"], configuration=row["value"] or "")
+            elif row["others"]:
                 self.put("mark of another configuration", row["others"], f"{kind} {name}")
             elif row["made"]:
                 self.put(MADE, kind or "?", name, value=row["value"] or "")

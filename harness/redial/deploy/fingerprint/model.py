@@ -95,6 +95,8 @@ MARKED_INSIDE = ("TABLE", "QUEUE", "TYPE")
 """Kinds whose mark has the configuration's name; what configurations can share has its schema's."""
 POWER = "membership of others"
 """In a role of the server's that may do more than ours, or in one that is in it."""
+ELSEWHERE = "table in another schema"
+"""One with a mark that is of nothing installed there: of the schema it is in."""
 MADE = "mark of making"
 """Says that a deployment made what configurations can share, so that the last one drops it."""
 DATABASE_TRIGGER, DATABASE_NOTIFICATION = "database trigger", "database notification"

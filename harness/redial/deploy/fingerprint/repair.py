@@ -38,7 +38,7 @@ from redial.deploy.fingerprint.model import (
     Thing,
 )
 from redial.deploy.fingerprint.statements import is_disabled, statement
-from redial.quoting import literal, qualified
+from redial.quoting import literal, qualified, quote_name
 
 FILES, UNASKED, ALLOWED, REPLACED, PERSON = "files", "unasked", "allowed", "replaced", "person"
 """The five ways."""
@@ -294,17 +294,39 @@ _REASONS = {
 
 def _named_again(difference: Difference, schema: str) -> str:
     """What to do about a table of ours with another name."""
+    if difference.found:
+        return _brought_back(difference, schema)
     name = difference.thing.name
     if not difference.wanted:
         return (
             f"look at the rows of {name}: what a deployment has made since has the name. Move what is "
             "wanted, and drop it."
         )
-    old = literal(qualified(schema, name))
-    new, *more = difference.wanted.split(", ")
+    return _another_name(qualified(schema, name), difference.wanted)
+
+
+def _brought_back(difference: Difference, schema: str) -> str:
+    """The same of one that is in another schema."""
+    there, name = difference.found, difference.thing.name.removeprefix(f"{difference.found}.")
+    if not difference.wanted:
+        where = f"N'SCHEMA', {literal(there)}, N'TABLE', {literal(name)}"
+        return (
+            f"look at the rows of {difference.thing.name}: what a deployment has made since has the name. "
+            "Move what is wanted, and drop it; or take the mark away, when it is to stay: "
+            f"EXECUTE sys.sp_dropextendedproperty N'Redial.made', {where};"
+        )
+    back = f"ALTER SCHEMA {quote_name(schema)} TRANSFER {qualified(there, name)};"
+    if difference.wanted == name:
+        return back
+    return f"{back} {_another_name(qualified(schema, name), difference.wanted)}"
+
+
+def _another_name(table: str, missing: str) -> str:
+    """missing: of which it is one."""
+    new, *more = missing.split(", ")
     if more:
-        return f"EXECUTE sys.sp_rename {old}, N'one of {difference.wanted}', whichever it was."
-    return f"EXECUTE sys.sp_rename {old}, {literal(new)};"
+        return f"EXECUTE sys.sp_rename {literal(table)}, N'one of {missing}', whichever it was."
+    return f"EXECUTE sys.sp_rename {literal(table)}, {literal(new)};"
 
 
 def _stampless(difference: Difference) -> bool:
