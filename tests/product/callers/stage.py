@@ -65,6 +65,11 @@ WHEN_COMPILED = frozenset({"openjson_too_long", "receive_status"})
 be set on an instance that is deployed already."""
 
 
+def forget() -> None:
+    """Let the next stage be compiled anew: whoever came before has asked what compiling asks."""
+    _deployed.cache_clear()
+
+
 @cache
 def _deployed(config: str, switches: tuple) -> tuple[Instance, Snapshot]:
     """An instance with the configuration installed, made once, and the moment to come back to."""

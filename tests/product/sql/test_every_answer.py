@@ -8,7 +8,7 @@ import pytest
 from redial.config import load
 from redial.paths import CONFIGS
 from redial_broker.engine.switches import SWITCHES, Chosen, check, given, shown
-from tests.product.callers.stage import WHEN_COMPILED, Stage
+from tests.product.callers.stage import WHEN_COMPILED, Stage, forget
 
 from .bare import Bare, another
 from .lab import AUDIT
@@ -196,6 +196,7 @@ def is_right(made: Day) -> None:
 
 def test_a_day_asks_for_the_switches_that_are_listed():
     read: set[str] = set()
+    forget()
     for name in SHIPPED:
         is_right(day(name, {}, read))
     assert read - WHEN_COMPILED == set(ASKED)
