@@ -18,6 +18,7 @@ from redial.cli.installing import (
     progress,
     reviewed,
     script,
+    surveyed,
     tables_are_there,
     told,
 )
@@ -25,11 +26,12 @@ from redial.cli.plan import shown
 from redial.cli.plan_forms import FORMS
 from redial.cli.server import open_server
 from redial.config import Config
-from redial.deploy import Connect, Plan, Survey, apply, connect_odbc, survey
+from redial.deploy import Connect, Plan, Survey, apply, connect_odbc
 from redial.deploy.accepting import accept
 from redial.deploy.apply import looking
 from redial.deploy.fingerprint.model import REMOVED
 from redial.deploy.history import REPAIR, deployments, kept_files, not_to_read
+from redial.deploy.live import how_many
 from redial.deploy.loss import parsed
 from redial.deploy.plan import BLOCKED, CHANGES, NOTHING, mark_of
 from redial.deploy.verify import ANEW, GONE, Look, findings, home_of, look
@@ -151,16 +153,7 @@ def _losses(said: Iterable[str]) -> dict[str, int]:
 def _survey(config: Config, connect: Connect, files: dict[str, str], allowed: Allowed) -> Survey:
     """Look over a connection of its own: switching Service Broker on needs the database for itself."""
     with looking(connect, config, allowed.wait_seconds) as connection:
-        return survey(
-            config,
-            connection,
-            files,
-            overwrite=allowed.overwrite,
-            undo=allowed.undo,
-            wait_seconds=allowed.wait_seconds,
-            losses=allowed.losses,
-            accepted=allowed.accepted,
-        )
+        return surveyed(config, connection, files, allowed)
 
 
 def _unmoved(made: Plan, file: str) -> None:
@@ -244,7 +237,7 @@ def _said(looks: list[Look]) -> int:
     for line in (line for one in looks for line in one.notes()):
         print(f"note: {line}")
     where = label_of(home_of(looks).version or "a server that tells nothing")
-    print(f"{len(found)} finding{'s' * (len(found) != 1)} on {where}")
+    print(f"{how_many(len(found), 'finding')} on {where}")
     return 1 if found else 0
 
 

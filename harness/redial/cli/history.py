@@ -12,12 +12,12 @@ from typing import Any
 from redial.cli.accepted import accepted, append, entry_text, last_day, to_accept
 from redial.cli.configs import load_named
 from redial.cli.errors import UserError, command, waits
-from redial.cli.installing import Allowed, install, reviewed, revision
+from redial.cli.installing import Allowed, install, reviewed, revision, surveyed
 from redial.cli.older import Older, older
 from redial.cli.plan import SHORT, short, shown
 from redial.cli.server import open_server
 from redial.config import Config
-from redial.deploy import connect_odbc, survey
+from redial.deploy import connect_odbc
 from redial.deploy.accepting import accept as accepting
 from redial.deploy.apply import exclusive, looking, recorded
 from redial.deploy.baseline import forget_accepted, given, keep_baseline, old_keys
@@ -162,15 +162,7 @@ def rollback(
         connect = connect_odbc(target.odbc)
         with looking(connect, model, wait_seconds) as connection:
             goal = goal or _way_back(connection, model, to)
-            seen = survey(
-                goal.config,
-                connection,
-                goal.files,
-                overwrite=overwrite,
-                undo=undo,
-                wait_seconds=wait_seconds,
-                accepted=allowed.accepted,
-            )
+            seen = surveyed(goal.config, connection, goal.files, allowed)
         if not any(one.installed or one.unseen for one in seen.looks):
             raise UserError(
                 f"rollback of {config}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,12 @@ from redial.cli.adopting import RECORD, adopted
 from redial.cli.errors import UserError
 from redial.config import Config
 from redial.config.objects import object_names
-from redial.deploy import Connect, Plan, Survey, apply
+from redial.deploy import Connect, Plan, Survey, apply, survey
 from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
 from redial.deploy.apply import Heard, installation, telling
 from redial.deploy.fingerprint.repair import ways_of
-from redial.deploy.fingerprint.surroundings import UNREADABLE
 from redial.deploy.finishing import finish, losing, undo, undoing, unmoved
-from redial.deploy.history import Story, content_of, know
+from redial.deploy.history import Story, content_of
 from redial.deploy.live import how_many
 from redial.deploy.loss import left_over
 from redial.deploy.skipping import unchanged
@@ -103,6 +102,20 @@ def read_folder(folder: Path, what: str, config: Config, next_step: str) -> dict
     return files
 
 
+def surveyed(config: Config, connection: Any, files: Mapping[str, str], allowed: Allowed) -> Survey:
+    """What was seen, and what a deployment that may do so much would do. Raises the driver's errors."""
+    return survey(
+        config,
+        connection,
+        files,
+        overwrite=allowed.overwrite,
+        undo=allowed.undo,
+        wait_seconds=allowed.wait_seconds,
+        losses=allowed.losses,
+        accepted=allowed.accepted,
+    )
+
+
 def install(
     config: Config,
     connect: Connect,
@@ -126,11 +139,6 @@ def install(
     def then(connection: Any, hear: Heard) -> None:
         undo(connection, config, seen.looks, allowed.ways, _say, hear, late=True)
         found = finish(connection, config, files, seen.looks, allowed.losses, _say, hear)
-        if any(
-            one.unread for one in seen.looks
-        ):  # a deployment does not take for given what is there
-            know(connection, config.schema_name, content_of(files, config.schema_name), UNREADABLE)
-            found = [replace(one, kept=None, unread=True) for one in found]
         looks.extend(accept(found, config.name, allowed.accepted))
 
     report = apply(

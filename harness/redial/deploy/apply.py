@@ -135,7 +135,7 @@ def check(
     folder: of the files of the connection's database; empty, the sender's. words: as ``apply`` has them.
     """
     for text in telling(words or {}):
-        _run_batch(connection, "SESSION_CONTEXT", 1, text)
+        run_batch(connection, "SESSION_CONTEXT", 1, text)
     name = f"{folder}{ASKS}"
     # The header's settings are for modules: a check makes none.
     text = files[name].replace(HEADER, "\n" * HEADER.count("\n"), 1)
@@ -230,8 +230,8 @@ def _send(
     with closing(connect()) as connection, placed(config.name, "", connection):
         connection.autocommit = True  # ALTER DATABASE and BEGIN DIALOG tests want no transaction
         for text in telling(words):
-            _run_batch(connection, "SESSION_CONTEXT", 1, text)
-        _run_batch(connection, "LOCK_TIMEOUT", 1, f"SET LOCK_TIMEOUT {wait_ms:d};")
+            run_batch(connection, "SESSION_CONTEXT", 1, text)
+        run_batch(connection, "LOCK_TIMEOUT", 1, f"SET LOCK_TIMEOUT {wait_ms:d};")
         with (
             exclusive(connection, config, wait_ms),
             naming(connection, config),
@@ -270,7 +270,7 @@ def looking(connect: Connect, config: Config, wait_seconds: int | None = None) -
     wait_ms = LOOK_WAIT_MS if wait_seconds is None else wait_seconds * 1000
     with closing(connect()) as connection:
         connection.autocommit = True
-        _run_batch(connection, "LOCK_TIMEOUT", 1, f"SET LOCK_TIMEOUT {wait_ms:d};")
+        run_batch(connection, "LOCK_TIMEOUT", 1, f"SET LOCK_TIMEOUT {wait_ms:d};")
         with placed(config.name, "", connection), naming(connection, config):
             yield connection
 
@@ -284,7 +284,7 @@ def naming(connection: Any, config: Config) -> Iterator[None]:
         if error.number != LOCK_TIMEOUT or WHO in error.text:
             raise
         try:
-            _run_batch(connection, "LOCK_TIMEOUT", 1, "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;")
+            run_batch(connection, "LOCK_TIMEOUT", 1, "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;")
             who = live(connection, config.schema_name).in_the_way() or "whoever it was has gone"
         except Exception:  # the error that ended the deployment is the one to tell
             raise error from None
@@ -340,7 +340,7 @@ def counting(files: Mapping[str, str], purge_data: bool) -> list[tuple[str, str]
 
 def use(connection: Any, database: str) -> None:
     """Make a database the connection's current one. Raises DeployError where it may not enter."""
-    _run_batch(connection, "USE", 1, f"USE {quote_name(database)};")
+    run_batch(connection, "USE", 1, f"USE {quote_name(database)};")
 
 
 @contextmanager
@@ -376,7 +376,7 @@ def _run_file(
         line = batch.first_line + _leading_blank_lines(batch.sql)
         for _ in range(batch.repeat_count):
             where = (name, line) if place is None else (place.file, place.line(line))
-            _run_batch(connection, *where, batch.sql, heard)
+            run_batch(connection, *where, batch.sql, heard)
             count += 1
     return count
 
@@ -386,9 +386,7 @@ def _leading_blank_lines(sql: str) -> int:
     return sql[: len(sql) - len(sql.lstrip())].count("\n")
 
 
-def _run_batch(
-    connection: Any, name: str, line: int, text: str, heard: Heard | None = None
-) -> None:
+def run_batch(connection: Any, name: str, line: int, text: str, heard: Heard | None = None) -> None:
     """Run one batch to its last result: an error may come after result sets, and words with each."""
     with closing(connection.cursor()) as cursor:
         try:

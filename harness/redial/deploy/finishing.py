@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 from redial.config import Config
 from redial.deploy.actions import repairs
-from redial.deploy.apply import LOCK_TIMEOUT, Heard, use
-from redial.deploy.errors import DeployError, server_message
+from redial.deploy.apply import LOCK_TIMEOUT, Heard, run_batch, use
+from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import merged, surroundings, written
+from redial.deploy.fingerprint.surroundings import UNREADABLE
 from redial.deploy.history import content_of, know
 from redial.deploy.loss import dropping
 from redial.deploy.plan import Plan, fingerprint
 from redial.deploy.verify import Look, home_of, look_over
-from redial.odbc import said as said_by
 
 Say = Callable[[str], None]
 
@@ -127,14 +126,20 @@ def keep_known(
     looks: list[Look],
     before: list[Look],
 ) -> list[Look]:
-    """Keep what is around the installation, where nothing was kept before. Raises DeployError."""
+    """Keep what is around the installation, where nothing was kept before. Raises DeployError.
+
+    What was kept and cannot be read stays so until a baseline: what is there now is not taken for given.
+    """
+    content = content_of(files, config.schema_name)
+    if any(one.unread for one in before):
+        know(connection, config.schema_name, content, UNREADABLE)
+        return [replace(one, kept=None, unread=True) for one in looks]
     kept = [one.kept for one in before] or [None] * len(looks)
     catalogs = [
         surroundings(one.found) if was is None else merged(was, one.found)
         for one, was in zip(looks, kept, strict=True)
     ]
     accepted = home_of(before).known if before else frozenset()
-    content = content_of(files, config.schema_name)
     know(connection, config.schema_name, content, written(catalogs, accepted))
     return [replace(one, kept=own) for one, own in zip(looks, catalogs, strict=True)]
 
@@ -148,14 +153,4 @@ def _run(connection: Any, database: str | None, sql: str, heard: Heard) -> None:
     """One statement, in another database where one is named. Raises DeployError that shows it."""
     if database is not None:
         use(connection, database)
-    with closing(connection.cursor()) as cursor:
-        try:
-            cursor.execute(sql)
-            more = True
-            while more:
-                for words in said_by(cursor):
-                    heard(words)
-                more = cursor.nextset()
-        except Exception as error:
-            number, text = server_message(error)
-            raise DeployError(f"repair {_shown(sql)}", 1, number, text) from error
+    run_batch(connection, f"repair {_shown(sql)}", 1, sql, heard)

@@ -191,9 +191,6 @@ def survey(
     at_work = _at_work(connection, config, looks)
     home, there = home_of(looks), [(one, at_work[one.database]) for one in looks]
     by_hand = handwork(connection, config, looks, rendered)
-    gates = [
-        own["state"] for one in looks for thing, own in one.found.items() if thing.kind == "gate"
-    ]
     drains = [line for one, now in there for line in [*_choices(one, ON), *_old(one, now)]]
     replaced = by_hand.replaceable if overwrite else frozenset()
     replaced |= {(one.database, name) for one in looks for name in _making_room(one, undo)}
@@ -215,7 +212,7 @@ def survey(
         login=at_work[home.database].login,
         product=at_work[home.database].product,
         databases=[one.database for one in looks],
-        gate=NOT_SEEN if any(one.unseen for one in looks) else ", ".join(gates) or "open",
+        gate=_gate(looks),
         dialogs=_together(now.dialogs for now in at_work.values()),
         pending=_together(now.pending for now in at_work.values()),
         depth=_together(now.depth for now in at_work.values()),
@@ -242,6 +239,13 @@ def survey(
         told=_told(looks, overwrite, undo, losses),
     )
     return Survey(made, looks, words)
+
+
+def _gate(looks: list[Look]) -> str:
+    """open, or closed and by whom; that it cannot be seen."""
+    gates = (own for one in looks for thing, own in one.found.items() if thing.kind == "gate")
+    states = ", ".join(own["state"] for own in gates)
+    return NOT_SEEN if any(one.unseen for one in looks) else states or "open"
 
 
 def _others(looks: list[Look]) -> list[str]:

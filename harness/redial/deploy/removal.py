@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +13,7 @@ from redial.deploy.fingerprint import Thing
 from redial.deploy.fingerprint.compare import EXCESS
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE
 from redial.deploy.fingerprint.model import MEMBER, SURROUNDING
+from redial.deploy.fingerprint.queries import sets_of
 from redial.deploy.live import Live, live
 from redial.deploy.port import Connect
 from redial.deploy.verify import Look, home_of, look_over
@@ -126,11 +126,12 @@ WHERE u.Others > 0 OR u.Made = 0;
 
 def _shared(connection: Any, config: Config) -> dict[Thing, str]:
     """What of it stays, and why. One round trip."""
-    with closing(connection.cursor()) as cursor:
-        rows = cursor.execute(_SHARED.format(schema=literal(config.schema_name))).fetchall()
+    [rows] = sets_of(connection, _SHARED.format(schema=literal(config.schema_name)))
     return {
-        Thing(kind, name): "another configuration uses it" if others else "it was there before"
-        for kind, name, others in rows
+        Thing(row["Kind"], row["Name"]): "another configuration uses it"
+        if row["Others"]
+        else "it was there before"
+        for row in rows
     }
 
 

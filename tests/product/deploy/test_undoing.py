@@ -67,7 +67,7 @@ def sent(monkeypatch) -> list[str]:
     """Every batch that a deployment runs, but for its own lock, time-out and history."""
     found: list[str] = []
     sending, ends = import_module("redial.deploy.apply"), import_module("redial.deploy.finishing")
-    run_batch, run_statement = sending._run_batch, ends._run
+    run_batch, run_statement = sending.run_batch, ends._run
 
     def batch(connection, name, line, text, *heard):
         if name not in ("LOCK_TIMEOUT", "USE"):
@@ -78,7 +78,7 @@ def sent(monkeypatch) -> list[str]:
         found.append(text.strip())
         run_statement(connection, database, text, heard)
 
-    monkeypatch.setattr(sending, "_run_batch", batch)
+    monkeypatch.setattr(sending, "run_batch", batch)
     monkeypatch.setattr(ends, "_run", statement)
     return found
 

@@ -217,12 +217,8 @@ class _Reader:
         for row in rows["Gate"]:
             why = f"({row['Reason'] or 'no reason was given'})"
             state = "open" if row["IsOpen"] else f"closed by {row['ChangedBy']} {why}"
-            self.put(
-                "gate",
-                str(row["ConfigId"]),
-                state=state,
-                **dict.fromkeys([OWN_GATE] * bool(half_way), ON),
-            )
+            own = {OWN_GATE: ON} if half_way else {}
+            self.put("gate", str(row["ConfigId"]), state=state, **own)
         for row in rows[HISTORY]:
             own = {"configuration": row["ConfigName"], "version": row["Version"]}
             self.put("deployment", "last", content=row["ContentHash"].strip(), **own)

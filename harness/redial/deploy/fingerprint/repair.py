@@ -294,27 +294,22 @@ _REASONS = {
 
 def _named_again(difference: Difference, schema: str) -> str:
     """What to do about a table of ours with another name."""
-    if difference.found:
-        return _brought_back(difference, schema)
-    name = difference.thing.name
+    there, name = difference.found, difference.thing.name
+    if there:
+        name = name.removeprefix(f"{there}.")
     if not difference.wanted:
-        return (
-            f"look at the rows of {name}: what a deployment has made since has the name. Move what is "
-            "wanted, and drop it."
-        )
-    return _another_name(qualified(schema, name), difference.wanted)
-
-
-def _brought_back(difference: Difference, schema: str) -> str:
-    """The same of one that is in another schema."""
-    there, name = difference.found, difference.thing.name.removeprefix(f"{difference.found}.")
-    if not difference.wanted:
-        where = f"N'SCHEMA', {literal(there)}, N'TABLE', {literal(name)}"
-        return (
+        said = (
             f"look at the rows of {difference.thing.name}: what a deployment has made since has the name. "
-            "Move what is wanted, and drop it; or take the mark away, when it is to stay: "
+            "Move what is wanted, and drop it"
+        )
+        where = f"N'SCHEMA', {literal(there)}, N'TABLE', {literal(name)}"
+        mark = (
+            "; or take the mark away, when it is to stay: "
             f"EXECUTE sys.sp_dropextendedproperty N'Redial.made', {where};"
         )
+        return said + (mark if there else ".")
+    if not there:
+        return _another_name(qualified(schema, name), difference.wanted)
     back = f"ALTER SCHEMA {quote_name(schema)} TRANSFER {qualified(there, name)};"
     if difference.wanted == name:
         return back
@@ -371,12 +366,8 @@ _GROW = ("nvarchar", "varchar", "varbinary")
 
 def _loses_nothing(difference: Difference) -> bool:
     """Whether a column or index of ours gets its form back and every value stays, or it fails and says so."""
-    kind, what, wants, has = (
-        difference.thing.kind,
-        difference.what,
-        difference.wants,
-        difference.has,
-    )
+    kind, what = difference.thing.kind, difference.what
+    wants, has = difference.wants, difference.has
     if kind == "index":
         form = what in _INDEX_FORM or is_disabled(difference)
         return form and ON not in (wants["clustered"], has["clustered"])
