@@ -20,13 +20,14 @@ from jinja2 import (
     TemplateError,
 )
 from jinja2.bccache import Bucket
-from jinja2.environment import TemplateExpression
 from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError, UndefinedError
 
 from redial.config import Config
 from redial.config.choices import CORE, Signing, TimerStrategy
 from redial.config.keys import KeyFileError
 from redial.paths import SQL, template_folders
+from redial.render.conditions import condition
+from redial.render.findings import FindingError, Register
 from redial.render.keys import KeyParts
 from redial.render.modules import (
     CONTENTS,
@@ -48,7 +49,15 @@ from redial.version import VERSION
 SCRIPTS = ("98_", "99_")
 """Directories of scripts that are no part of an installation begin so."""
 
-RETIRED = frozenset({"usp_RehearseLanding.procedure"})
+RETIRED = frozenset(
+    {
+        "usp_RehearseLanding.procedure",
+        *(
+            f"ufn_Health{part}.function"
+            for part in ("Broker", "Conversations", "Data", "Pending", "Queues")
+        ),
+    }
+)
 """What an earlier revision installed and no template renders any more: a deployment removes it."""
 
 SIGNED = ("ufn_Pending", "usp_SeesPending")
@@ -154,17 +163,7 @@ def _render_side(
     change = _mutant(config, root, mutant)
     environment = new_environment(config, here, root, change)
     sources = _sources(root, change, environment, here)
-    every = _scan(root / "templates")
-    known = frozenset(source.object_kind for source in every) | RETIRED
-    environment.globals["last_migration"] = max(
-        (int(source.file[:2]) for source in every if source.object_kind.endswith(".migration")),
-        default=0,
-    )
-    environment.globals["installed"] = frozenset(source.object_kind for source in sources)
-    environment.globals["of_core"] = frozenset(
-        source.object_kind for source in sources if source.module == CORE
-    )
-    environment.globals["known"] = known
+    known = _know(environment, sources, root)
     _check_hook(config, known)
 
     @cache
@@ -191,6 +190,21 @@ def _render_side(
     texts, places = _assembled(environment, parts, files, digest)
     scripts = {s.output: rendered(s, digest) for s in sources if s not in parts}
     return files | texts | scripts, places
+
+
+def _know(environment: Environment, sources: Iterable[_Source], root: Path) -> frozenset[str]:
+    """Tell templates what is installed with them; what any configuration may install."""
+    every = _scan(root / "templates")
+    known = frozenset(source.object_kind for source in every) | RETIRED
+    migrations = [int(s.file[:2]) for s in every if s.object_kind.endswith(".migration")]
+    environment.globals.update(
+        last_migration=max(migrations, default=0),
+        migrations=sum(source.object_kind.endswith(".migration") for source in sources),
+        installed=frozenset(source.object_kind for source in sources),
+        of_core=frozenset(source.object_kind for source in sources if source.module == CORE),
+        known=known,
+    )
+    return known
 
 
 def _assembled(
@@ -288,9 +302,9 @@ def _chosen(
             continue
         if not here.holds(source.area, source.object_kind.split(".")[0]):
             continue
-        condition = WHEN.match(source.path.read_text(encoding="utf-8"))
+        when = WHEN.match(source.path.read_text(encoding="utf-8"))
         try:
-            if condition and not _condition(condition[1])(environment.globals):
+            if when and not condition(when[1])(environment.globals):
                 continue
         except (TemplateError, TypeError) as error:
             raise RenderError(f"{source.shown}:1: {error}") from error
@@ -301,12 +315,6 @@ def _chosen(
             )
         chosen[source.object_kind] = source
     return chosen
-
-
-@lru_cache(maxsize=256)
-def _condition(text: str) -> TemplateExpression:
-    """A condition, compiled once per process; it is called with what an environment's templates see."""
-    return Environment(undefined=StrictUndefined).compile_expression(text, False)
 
 
 def _scan(root: Path) -> list[_Source]:
@@ -377,6 +385,7 @@ def new_environment(
         c=config,
         here=here or sides(config)[-1],
         per_key=KeyParts(environment, config, templates, loader),
+        register=Register(environment, templates),
         signed=[],
         digests=[],
         signer_prefix=signer_prefix(config),
@@ -386,6 +395,20 @@ def new_environment(
         version=VERSION,
     )
     return environment
+
+
+def register(config: Config, here: Side | None = None, root: Path = SQL) -> Register:
+    """The findings that usp_Health looks for in a database of this configuration.
+
+    here: the database's side; without one the last. root: of the templates. Raises RenderError.
+    """
+    here = here or sides(config)[-1]
+    change = _mutant(config, root, None)
+    environment = new_environment(config, here, root, change)
+    _know(environment, _sources(root, change, environment, here), root)
+    found = environment.globals["register"]
+    assert isinstance(found, Register)
+    return found
 
 
 def _stamp(config: Config) -> str:
@@ -415,7 +438,7 @@ def _render_one(
     shown = source.shown
     try:
         text = _template(environment, source, change).render(content_hash=content_hash)
-    except (MutantError, KeyFileError) as error:
+    except (MutantError, KeyFileError, FindingError) as error:
         raise RenderError(f"{shown}:1: {error}") from error
     except TemplateSyntaxError as error:
         part = Path(error.filename or source.path)

@@ -74,8 +74,8 @@ CHANGES: dict[str, Change] = {
     ),
     "a function is dropped": Change(
         FILES,
-        "DROP FUNCTION audit.ufn_HealthData;",
-        "module ufn_HealthData is missing",
+        "DROP FUNCTION audit.ufn_QueuePages;",
+        "module ufn_QueuePages is missing",
     ),
     "a trigger is dropped": Change(
         FILES,
@@ -373,9 +373,9 @@ CHANGES: dict[str, Change] = {
     ),
     "a function of another kind": Change(
         REFUSED,
-        "DROP FUNCTION audit.ufn_HealthData; EXECUTE (N'CREATE FUNCTION audit.ufn_HealthData() "
+        "DROP FUNCTION audit.ufn_QueuePages; EXECUTE (N'CREATE FUNCTION audit.ufn_QueuePages() "
         "RETURNS int AS BEGIN RETURN 1 END;');",
-        "module ufn_HealthData has another text",
+        "module ufn_QueuePages has another text",
     ),
     "a procedure in another schema": Change(
         FILES,

@@ -131,11 +131,6 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "ufn_Pending",
         "ufn_Queues",
         "ufn_QueuePages",
-        "ufn_HealthBroker",
-        "ufn_HealthPending",
-        "ufn_HealthQueues",
-        "ufn_HealthConversations",
-        "ufn_HealthData",
     ),
 }
 

@@ -60,15 +60,18 @@ def test_it_is_told_again_the_next_time():
 
 
 def test_a_notification_that_is_gone_or_a_reader_that_is_off_is_named():
-    for harm in (
-        "DROP EVENT NOTIFICATION redial_audit_trouble ON QUEUE audit.TargetQueue;",
-        "ALTER QUEUE audit.TroubleQueue WITH ACTIVATION (STATUS = OFF);",
-        ENDED,
+    for harm, id in (
+        (
+            "DROP EVENT NOTIFICATION redial_audit_trouble ON QUEUE audit.TargetQueue;",
+            "alarm-missing",
+        ),
+        ("ALTER QUEUE audit.TroubleQueue WITH ACTIVATION (STATUS = OFF);", "alarm-unread"),
+        (ENDED, "alarm-without-conversation"),
     ):
         lab = Lab(ON)
         lab.sa.execute(harm)
         found = [row for row in lab.rows("EXECUTE audit.usp_Health;") if row[0] == 50]
-        assert {row[1] for row in found} == {"nobody is told when it goes off"}
+        assert {row[7] for row in found} == {id}
         bare = Bare.deployed(ON)
         bare.run([harm])
         bare.deploy(ON)

@@ -1,0 +1,65 @@
+"""Scenarios of what is wrong with the database, its rights and what is installed."""
+
+from __future__ import annotations
+
+from redial_broker.exec import replicas
+from tests.product.sql.lab import Lab, configured
+
+from .scenario import Scenario, deploy
+
+ENCRYPTED = configured(conversation={"encryption": True})
+KEY = "CREATE MASTER KEY ENCRYPTION BY PASSWORD = N'Some-Word-1';"
+ALONE = "ALTER DATABASE CURRENT SET {} WITH ROLLBACK IMMEDIATE;"
+
+
+def lose_owner(lab: Lab) -> None:
+    replicas.lose_owner(lab.instance.database("lab"))
+
+
+def other_owner(lab: Lab) -> None:
+    lab.sa.execute("CREATE LOGIN dba WITH PASSWORD = N'Some-Word-1';")
+    replicas.lose_owner(lab.instance.database("lab"), lab.sa.value("SUSER_SID(N'dba')"))
+
+
+SCENARIOS = {
+    "broker-off": Scenario(ALONE.format("DISABLE_BROKER")),
+    "database-without-owner": Scenario(lose_owner),
+    "database-with-two-owners": Scenario(
+        # The stand-in gives dbo the SID of sa whoever owns the database.
+        other_owner,
+        mend="ALTER AUTHORIZATION ON DATABASE::[lab] TO [sa];",
+    ),
+    "committed-not-durable": Scenario("ALTER DATABASE lab SET DELAYED_DURABILITY = FORCED;"),
+    "database-closes-by-itself": Scenario("ALTER DATABASE lab SET AUTO_CLOSE ON;"),
+    "database-read-only": Scenario(ALONE.format("READ_ONLY")),
+    "database-for-one-user": Scenario(ALONE.format("SINGLE_USER")),
+    "level-too-low": Scenario("ALTER DATABASE lab SET COMPATIBILITY_LEVEL = 120;"),
+    "master-key: missing": Scenario(
+        "DROP MASTER KEY;", config=ENCRYPTED, before=KEY, mend=KEY.replace("-1", "-2")
+    ),
+    "master-key: closed": Scenario(
+        "ALTER MASTER KEY DROP ENCRYPTION BY SERVICE MASTER KEY;",
+        config=ENCRYPTED,
+        before=KEY,
+        mend="OPEN MASTER KEY DECRYPTION BY PASSWORD = N'Some-Word-1'; "
+        "ALTER MASTER KEY ADD ENCRYPTION BY SERVICE MASTER KEY;",
+    ),
+    "priority-missing": Scenario(
+        "DECLARE @sql nvarchar(300) = (SELECT TOP (1) CONCAT(N'DROP BROKER PRIORITY ', "
+        "QUOTENAME(name), N';') FROM sys.conversation_priorities); EXECUTE (@sql);",
+        config=configured(priority={"level": 7}),
+    ),
+    "pending-not-visible": Scenario(
+        "ALTER ROLE db_owner DROP MEMBER audit_module;",
+        config=configured(roles={"module_is_db_owner": True}),
+    ),
+    "service-not-ours: gone": Scenario("DROP SERVICE [//redial/audit/target];", mend=deploy),
+    "service-not-ours: of another": Scenario(
+        "ALTER AUTHORIZATION ON SERVICE::[//redial/audit/initiator] TO dbo;"
+    ),
+    "gate-closed": Scenario("UPDATE audit.Gate SET IsOpen = 0;"),
+    "deployment-unfinished": Scenario(
+        "UPDATE audit.Gate SET IsOpen = 0; "
+        "INSERT INTO audit.Setting (Name, Value) VALUES (N'deployment.gate', N'closed');"
+    ),
+}
