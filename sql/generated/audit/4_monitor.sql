@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'667b1edc9aff38f4 [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'fd7c161719dbd130 [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -301,440 +301,6 @@ BEGIN
     RETURN;
 END;
 GO
-CREATE OR ALTER FUNCTION [audit].[ufn_HealthBroker]()
-RETURNS @found TABLE
-(
-    Priority tinyint NOT NULL,
-    Finding nvarchar(60) NOT NULL,
-    ObjectName nvarchar(300) NULL,
-    Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
-)
-WITH EXECUTE AS N'audit_module'
-AS
-/* Redial 0.1.0, configuration audit */
-/* A part of usp_Health: database, rights, gate, version. */
-BEGIN
-    DECLARE @ownerName nvarchar(128);
-    DECLARE @isBrokerEnabled bit;
-    DECLARE @isPriorityHonored bit;
-
-    SELECT @ownerName = SUSER_SNAME(d.owner_sid), @isBrokerEnabled = d.is_broker_enabled,
-        @isPriorityHonored = d.is_honor_broker_priority_on
-    FROM sys.databases AS d
-    WHERE d.database_id = DB_ID();
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  The database                                                                             */
-    /* ----------------------------------------------------------------------------------------- */
-    IF @isBrokerEnabled = 0
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (1, N'broker off', DB_NAME(), NULL,
-            N'Nothing is delivered: sends pile up in sys.transmission_queue. A restore or attach switches it off. A member of db_owner runs ALTER DATABASE CURRENT SET ENABLE_BROKER, which needs the database for itself.', NULL);
-    IF @ownerName IS NULL
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (10, N'database without owner', DB_NAME(), NULL,
-            N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.', NULL);
-    ELSE IF NOT EXISTS (SELECT 1
-                        FROM sys.databases AS d
-                        INNER JOIN sys.database_principals AS dp ON dp.name = N'dbo' AND dp.sid = d.owner_sid
-                        WHERE d.database_id = DB_ID())
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (10, N'database with two owners', DB_NAME(), @ownerName,
-            N'The server knows another owner than the database itself, as after a failover or an attach: activation may fail with 15517 or 33009. An administrator runs ALTER AUTHORIZATION ON DATABASE:: this database TO a login.', NULL);
-    IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.delayed_durability = 2)
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (10, N'committed is not durable', DB_NAME(), N'DELAYED_DURABILITY = FORCED',
-            N'What was committed is not yet on disk: a message could be lost when the server stops. A member of db_owner runs ALTER DATABASE CURRENT SET DELAYED_DURABILITY = DISABLED, or ALLOWED.', NULL);
-    IF EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_auto_close_on = 1)
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (50, N'database closes by itself', DB_NAME(), N'AUTO_CLOSE ON',
-            N'It closes with its last session, and no reader starts until somebody comes. A member of db_owner runs ALTER DATABASE CURRENT SET AUTO_CLOSE OFF.', NULL);
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Rights, gate, version                                                                    */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    VALUES (200, N'pending dialogs, not messages', N'sys.transmission_queue', NULL,
-        N'audit_module is no member of db_owner, and so it was chosen. vw_Pending has the dialogs whose last try failed, and why; vw_Unlanded has the messages. What is CLOSED past its time, usp_EndLeaked cleans up for a caller who is one.', NULL);
-    /* Counted, since the module user sees no service of another. */
-    IF (SELECT COUNT(*) FROM sys.services AS s
-        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target')
-          AND s.principal_id = DATABASE_PRINCIPAL_ID(N'audit_module')) < 2
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (10, N'service owned by another', N'audit_module', NULL,
-            N'Or it is gone. Our procedures work as the owner of their services, and the right to SEND is checked against it. A member of db_owner runs ALTER AUTHORIZATION ON SERVICE:: each of ours TO the module user; for one that is gone, whoever deploys does so again.', NULL);
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 10, N'gate closed', N'audit', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
-        CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. ',
-            CASE WHEN m.Name IS NOT NULL THEN N'A deployment has not come to its end: whoever deploys does so again, it opens the gate.'
-                 ELSE N'When that is over, open it.' END),
-        CASE WHEN m.Name IS NULL THEN N'EXECUTE [audit].[usp_OpenGate] @reason = N''usp_Health: it is over'';' END
-    FROM [audit].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
-    LEFT OUTER JOIN [audit].[Setting] AS m WITH (NOLOCK) ON m.Name = N'deployment.gate'
-    WHERE g.ConfigId = 1
-      AND g.IsOpen = 0;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT TOP (1) 200, N'version', h.ConfigName, h.Version, CONCAT(N'deployed ', CONVERT(nvarchar(19), h.DeployedUtc, 120), N' UTC by ', h.DeployedBy), NULL
-    FROM [audit].[DeploymentHistory] AS h WITH (NOLOCK)
-    ORDER BY h.DeploymentId DESC;
-
-    RETURN;
-END;
-GO
-CREATE OR ALTER FUNCTION [audit].[ufn_HealthConversations]()
-RETURNS @found TABLE
-(
-    Priority tinyint NOT NULL,
-    Finding nvarchar(60) NOT NULL,
-    ObjectName nvarchar(300) NULL,
-    Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
-)
-WITH EXECUTE AS N'audit_module'
-AS
-/* Redial 0.1.0, configuration audit */
-/* A part of usp_Health: endpoints and dialogs. Every count is bounded. */
-BEGIN
-    DECLARE @states TABLE
-    (
-        IsInitiator bit NOT NULL,
-        State nvarchar(60) NOT NULL,
-        Endpoints int NOT NULL,
-        Old int NOT NULL,               /* in use for longer than the configuration lets them */
-        OldestSeconds bigint NULL,
-        Ending int NOT NULL,            /* in use, and near the end of their lifetime */
-        FirstEndUtc datetime NULL,
-        PRIMARY KEY (IsInitiator, State)
-    );
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Endpoints by state, and the ages of those in use, in one pass over the view              */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @states (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
-    SELECT e.is_initiator, e.state_desc, COUNT(*),
-        SUM(CASE WHEN e.AgeSeconds > 4500 THEN 1 ELSE 0 END), MAX(e.AgeSeconds),
-        SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
-    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
-              /* Of dialogs in use only, as in ufn_Conversations. */
-              CASE WHEN sc.Handle IS NOT NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
-              CASE WHEN sc.Handle IS NOT NULL THEN ce.lifetime END AS EndUtc
-          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-          LEFT OUTER JOIN [audit].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
-              ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          LEFT OUTER JOIN [audit].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
-              ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target')) AS e
-    GROUP BY e.is_initiator, e.state_desc;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT CASE WHEN e.Endpoints >= 100000 THEN 50 ELSE 200 END,
-        N'endpoints', CONCAT(CASE WHEN e.IsInitiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.State),
-        CONCAT(CASE WHEN e.Endpoints >= 100000 THEN N'at least ' ELSE N'' END, e.Endpoints),
-        CASE WHEN e.Endpoints >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
-             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END, NULL
-    FROM @states AS e;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
-        CASE WHEN l.Action = N'END WITH CLEANUP' THEN N'CLOSED past their time' ELSE N'leaked conversations' END,
-        l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N'at least ' ELSE N'' END, COUNT(*)),
-        N'Look with usp_EndLeaked first. A few DISCONNECTED ones come and go: their EndDialog is just being handled.',
-        N'EXECUTE [audit].[usp_EndLeaked] @reason = N''usp_Health: leaked'', @WhatIf = 0;'
-    FROM [audit].[ufn_Leaked](1001) AS l
-    GROUP BY l.Action;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Ages                                                                                     */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 50, N'dialogs older than configured', N'//redial/audit/initiator', CONCAT(SUM(e.Old), N', oldest ', MAX(e.OldestSeconds), N' s'),
-        N'Their timers should have closed them: is the initiator''s activation on (F-118), is a sender in a long transaction?',
-        N'EXECUTE [audit].[usp_RetireIdle] @WhatIf = 0;'
-    FROM @states AS e
-    HAVING SUM(e.Old) > 0;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/audit/initiator', CONCAT(SUM(e.Ending), N', first ', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N' UTC'),
-        N'Nobody sends on them any more: the next send or usp_RetireIdle closes them by. At the end both sides get Error -8489; what has not landed by then is sent again.',
-        N'EXECUTE [audit].[usp_RetireIdle] @WhatIf = 0;'
-    FROM @states AS e
-    HAVING SUM(e.Ending) > 0;
-
-    RETURN;
-END;
-GO
-CREATE OR ALTER FUNCTION [audit].[ufn_HealthData]()
-RETURNS @found TABLE
-(
-    Priority tinyint NOT NULL,
-    Finding nvarchar(60) NOT NULL,
-    ObjectName nvarchar(300) NULL,
-    Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
-)
-WITH EXECUTE AS N'audit_module'
-AS
-/* Redial 0.1.0, configuration audit */
-/* A part of usp_Health: dead letters, errors, poison, growth. Sizes come from sys.partitions, counts are bounded, and
-   NOLOCK keeps it from waiting for whoever is just writing. */
-BEGIN
-    DECLARE @now datetime2(3) = SYSUTCDATETIME();
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 10, N'dead letters unhandled', N'[audit].[DeadLetter]',
-        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(d.AddedUtc), 120), N' UTC'),
-        N'See vw_DeadLetters for the reasons. Mend the cause, then replay them, a thousand at a time; what nobody needs: usp_PurgeDeadLetter.',
-        CONCAT(N'EXECUTE [audit].[usp_ReplayDeadLetter] @deadLetterId = ', MIN(d.DeadLetterId), N', @toDeadLetterId = ',
-            CASE WHEN MAX(d.DeadLetterId) - MIN(d.DeadLetterId) > 999 THEN MIN(d.DeadLetterId) + 999 ELSE MAX(d.DeadLetterId) END, N', @reason = N''usp_Health: mended'', @WhatIf = 0;')
-    FROM (SELECT TOP (10000) dl.AddedUtc, dl.DeadLetterId FROM [audit].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.HandledUtc IS NULL ORDER BY dl.DeadLetterId) AS d
-    HAVING COUNT(*) > 0;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 50, N'errors in the last hour', e.ProcedureName,
-        CONCAT(COUNT(*), N', last ', CONVERT(nvarchar(19), MAX(e.AddedUtc), 120), N' UTC'),
-        N'See vw_Errors for the texts.', NULL
-    FROM (SELECT TOP (10000) el.ProcedureName, el.AddedUtc FROM [audit].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
-    WHERE e.AddedUtc > DATEADD(hour, -1, @now)
-    GROUP BY e.ProcedureName;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 50, N'poison messages', N'[audit].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
-        N'These rows made their transaction roll back: see vw_Errors. At 1 whoever receives one next dead-letters it, and five rollbacks in a row would switch the queue off.', NULL
-    FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
-    WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
-    HAVING COUNT(*) > 0;
-
-    /* Statements name these indexes: without one, disabled or under another name, they fail (308, 315). */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 1, N'index missing', CONCAT(N'audit', N'.', n.TableName), n.IndexName,
-        N'Statements name this index, and fail without it (308): a send, a reader, or a purge. Whoever deploys gives the index its name back (sp_rename), enables it (REBUILD), or makes it as the rendered file of its table does.', NULL
-    FROM (SELECT st.name AS TableName, CONCAT(N'PK_', st.name) AS IndexName
-          FROM sys.tables AS st
-          INNER JOIN sys.extended_properties AS ep
-              ON ep.class = 1 AND ep.major_id = st.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made'
-          WHERE st.schema_id = SCHEMA_ID(N'audit')
-          UNION ALL
-          SELECT v.TableName, v.IndexName
-          FROM (VALUES (N'SessionConversations', N'UX_SessionConversations_Handle'), 
-                       (N'Inbox', N'IX_Inbox_ReceivedUtc'), (N'ConversationLog', N'IX_ConversationLog_ConversationId')) AS v(TableName, IndexName)) AS n
-    CROSS APPLY (SELECT OBJECT_ID(CONCAT(N'[audit]', N'.', QUOTENAME(n.TableName)), N'U') AS Id) AS t
-    WHERE t.Id IS NOT NULL
-      AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, 'IsDisabled'), 1) = 1;      /* NULL: there is none */
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 1, N'messages wait for the server', N'[audit].[Landing]', LEFT(CONCAT(COUNT(*), N' conversations; ', MIN(pa.ErrorNumber), N': ', MIN(pa.ErrorMessage)), 100),
-        N'How the server is set up keeps them from landing, no message does. Nothing is lost. Mend it (7139: raise max text repl size; see vw_Errors): they land within a minute.', NULL
-    FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
-    WHERE pa.MessageSequence = -3
-    HAVING COUNT(*) > 0;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* Growth                                                                                      */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 200, N'rows in a table', CONCAT(N'audit', N'.', o.name), CONCAT(N'about ', SUM(p.rows)),
-        N'Kept by [retention]: landing 0, log 90, dead letters 0 days (0: for ever).', NULL
-    FROM sys.objects AS o
-    INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
-    WHERE o.object_id IN (OBJECT_ID(N'[audit].[Landing]', N'U'), OBJECT_ID(N'[audit].[ConversationLog]', N'U'),
-        OBJECT_ID(N'[audit].[ErrorLog]', N'U'), OBJECT_ID(N'[audit].[DeadLetter]', N'U'))
-    GROUP BY o.name;
-
-    RETURN;
-END;
-GO
-CREATE OR ALTER FUNCTION [audit].[ufn_HealthPending]()
-RETURNS @found TABLE
-(
-    Priority tinyint NOT NULL,
-    Finding nvarchar(60) NOT NULL,
-    ObjectName nvarchar(300) NULL,
-    Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
-)
-WITH EXECUTE AS N'audit_module'
-AS
-/* Redial 0.1.0, configuration audit */
-/* A part of usp_Health: messages on their way. Every count is bounded: where millions wait, a report must not make it worse. */
-BEGIN
-    DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
-    DECLARE @sentUtc datetime2(3);
-    DECLARE @oldestUtc datetime2(3) = '9999-12-31';
-    DECLARE @copies int;
-    DECLARE @dialogs int = 0;
-    DECLARE @sequence bigint;
-    DECLARE @last bigint;
-    DECLARE @old TABLE
-    (
-        ConversationId uniqueidentifier NOT NULL PRIMARY KEY,
-        Copies bigint NOT NULL          /* at most so many */
-    );
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT
-        CASE WHEN p.StatusKind IN (N'queue off', N'broker off', N'no service', N'no route', N'access') THEN 10
-             WHEN p.StatusKind = N'far side ended' OR MAX(p.WaitingSeconds) > 300 THEN 50
-             ELSE 150 END,
-        N'messages pending', CONCAT(p.ToService, N': ', p.StatusKind),
-        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N' dialogs', N', oldest ' + CONVERT(nvarchar(11), MAX(p.WaitingSeconds)) + N' s'),
-        CASE p.StatusKind
-            WHEN N'queue off' THEN N'The target queue is off. Find out in vw_Errors what switched it off, then start it.'
-            WHEN N'broker off' THEN N'A member of db_owner runs ALTER DATABASE ... SET ENABLE_BROKER in the database the text in vw_Pending names.'
-            WHEN N'no service' THEN N'No service of this name is in this instance; names are compared byte by byte. Whoever deploys installs the target.'
-            WHEN N'no route' THEN N'No route leads to the service. A database is born with AutoCreatedLocal: was it dropped?'
-            WHEN N'access' THEN N'The owner of the initiating service may not enter the target''s database, or a key is missing. See the text in vw_Pending.'
-            WHEN N'far side ended' THEN N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then send them again.'
-            WHEN N'busy' THEN N'The target queue is locked, by maintenance say: it is tried again.'
-            WHEN N'not tried' THEN N'No attempt yet. If it stays so, the broker is off or the database is in single-user mode.'
-            ELSE N'See the text in vw_Pending.' END,
-        CASE p.StatusKind
-            WHEN N'queue off' THEN N'EXECUTE [audit].[usp_StartQueue] @reason = N''usp_Health: queue off'', @WhatIf = 0;'
-            WHEN N'far side ended' THEN N'EXECUTE [audit].[usp_Resend] @reason = N''usp_Health: far side ended'', @WhatIf = 0;'
-            END
-    FROM [audit].[vw_Pending] AS p
-    GROUP BY p.ToService, p.StatusKind;
-
-    /* Dialogs whose resend activation has left to an operator. */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 10, N'resend too large for activation', d.Handle, N'more than 100000 messages',
-        N'It has failed or ended, and its messages wait for you. vw_Errors says why. See to room in the log (three times their bytes) before you send them again.',
-        CONCAT(N'EXECUTE [audit].[usp_Resend] @handle = ''', d.Handle, N''', @most = 2000000000, @reason = N''usp_Health: too large for activation'', @WhatIf = 0;')
-    FROM (SELECT TOP (100) ce.conversation_handle AS Handle, ce.conversation_id AS ConversationId
-          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-          WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
-    CROSS APPLY (SELECT COUNT(*) AS Messages
-                 FROM (SELECT TOP (100001) sm.MessageSequence
-                       FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                       WHERE sm.ConversationId = d.ConversationId) AS q) AS n
-    WHERE n.Messages > 100000;
-
-    /* Messages that have not landed, dialog by dialog, each by its oldest: one seek a dialog. */
-    WHILE @dialogs < 10000
-    BEGIN
-        SET @copies = 0;
-        SELECT TOP (1) @copies = 1, @conversationId = sm.ConversationId, @sequence = sm.MessageSequence, @sentUtc = sm.SentUtc
-        FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-        WHERE sm.ConversationId > @conversationId
-        ORDER BY sm.ConversationId, sm.MessageSequence;
-        IF @copies = 0
-            BREAK;
-
-        SELECT @dialogs = @dialogs + 1,
-            @oldestUtc = CASE WHEN @oldestUtc < @sentUtc THEN @oldestUtc ELSE @sentUtc END;
-        /* Its own retry comes first. */
-        IF @sentUtc < DATEADD(second, -60, SYSUTCDATETIME())
-        BEGIN
-            /* Numbers of a dialog step by 1 (F-452): from first to last no more than so many, and no count. */
-            SET @last = @sequence;
-            SELECT TOP (1) @last = sm.MessageSequence
-            FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-            WHERE sm.ConversationId = @conversationId
-            ORDER BY sm.MessageSequence DESC;
-            INSERT INTO @old (ConversationId, Copies) VALUES (@conversationId, @last - @sequence + 1);
-        END;
-    END;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 10, N'messages of dialogs that are over', N'//redial/audit/initiator',
-        CONCAT(COUNT(*), N' dialogs of ', CASE WHEN @dialogs >= 10000 THEN N'at least ' ELSE N'' END, @dialogs),
-        CONCAT(N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: send them again.',
-            CASE WHEN MAX(o.Copies) > 100000 THEN N' Each dialog goes in one transaction: first see that there is room in the log for about three times the bytes of the largest one, and let it be a quiet hour.' END),
-        CONCAT(N'EXECUTE [audit].[usp_Resend] ', CASE WHEN MAX(o.Copies) > 100000 THEN CONCAT(N'@most = ', MAX(o.Copies), N', ') END, N'@reason = N''usp_Health: dialogs that are over'', @WhatIf = 0;')
-    FROM @old AS o
-    /* HASH: one pass over the view, not one for each dialog (F-153). */
-    LEFT OUTER HASH JOIN sys.conversation_endpoints AS ce WITH (NOLOCK)
-        ON ce.conversation_id = o.ConversationId AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO')
-    WHERE ce.conversation_handle IS NULL
-    HAVING COUNT(*) > 0;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT CASE WHEN @oldestUtc < DATEADD(minute, -5, SYSUTCDATETIME()) THEN 50 ELSE 200 END, N'messages that have not landed', N'//redial/audit/target',
-        CONCAT(N'in ', @dialogs, N' dialogs, oldest ', CONVERT(nvarchar(19), @oldestUtc, 120), N' UTC'),
-        N'On their way: see vw_Unlanded. Older than minutes? Look at the queues and readers. A dialog whose target was ended WITH CLEANUP says nothing before its next message: usp_EndLeaked gives it up once it is closing, usp_Resend with its @handle at once.', NULL
-    WHERE @dialogs > 0;
-
-    RETURN;
-END;
-GO
-CREATE OR ALTER FUNCTION [audit].[ufn_HealthQueues]()
-RETURNS @found TABLE
-(
-    Priority tinyint NOT NULL,
-    Finding nvarchar(60) NOT NULL,
-    ObjectName nvarchar(300) NULL,
-    Figure nvarchar(100) NULL,
-    Advice nvarchar(1000) NOT NULL,
-    Statement nvarchar(1000) NULL       /* what a member of the operator role can run about it; NULL: nothing */
-)
-WITH EXECUTE AS N'audit_module'
-AS
-/* Redial 0.1.0, configuration audit */
-/* A part of usp_Health: are the queues on, read by whom they should be, and who is told when not? */
-BEGIN
-    DECLARE @missing int = 2 - (SELECT COUNT(*) FROM [audit].[ufn_Queues]());
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 1, N'queue off', q.QueueName, NULL,
-        N'Messages wait; nothing is lost. Five rollbacks in a row switch a queue off: look in vw_Errors first and mend the cause (a full disk, say), then start it.',
-        CONCAT(N'EXECUTE [audit].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: queue off'', @WhatIf = 0;')
-    FROM [audit].[ufn_Queues]() AS q
-    WHERE q.IsReceiveEnabled = 0
-       OR q.IsEnqueueEnabled = 0;
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 1, N'activation off', q.QueueName, NULL, N'Nobody reads the queue. Somebody switched its activation off: ask why, then start it.',
-        CONCAT(N'EXECUTE [audit].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: activation off'', @WhatIf = 0;')
-    FROM [audit].[ufn_Queues]() AS q
-    WHERE q.IsActivationEnabled = 0
-       OR q.ActivationProcedure IS NULL;
-
-    /* Tried again every five seconds, with a line in the server's error log each time (F-255). */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN 1 ELSE 10 END, N'other activation procedure', q.QueueName,
-        LEFT(CONCAT(q.ActivationProcedure, CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN N' (missing)' ELSE N'' END,
-            N' as ', ISNULL(USER_NAME(sq.execute_as_principal_id), N'somebody else')), 100),
-        N'Expected: [audit].[usp_SenderActivation] and [audit].[usp_TargetActivation], as [audit_module]. Starting the queue sets both; then look in the server''s error log for lines 9724.',
-        CONCAT(N'EXECUTE [audit].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: other activation procedure'', @WhatIf = 0;')
-    FROM [audit].[ufn_Queues]() AS q
-    INNER JOIN sys.service_queues AS sq ON sq.object_id = OBJECT_ID(CONCAT(N'[audit]', N'.', QUOTENAME(q.QueueName)), N'SQ')
-    WHERE q.ActivationProcedure IS NOT NULL
-      AND (ISNULL(OBJECT_ID(q.ActivationProcedure), 0) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N'target' THEN N'[audit].[usp_TargetActivation]' ELSE N'[audit].[usp_SenderActivation]' END, N'P'), -1)
-           OR ISNULL(sq.execute_as_principal_id, 0) <> DATABASE_PRINCIPAL_ID(N'audit_module'));
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT 50, N'queue differs from configuration', q.QueueName,
-        CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
-        N'Expected: 2 readers of the initiator''s queue, 4 of the target''s, retention 0 (it lets the queue grow as long as dialogs live), poison handling 1 (else a fault spins). Starting the queue sets them; or change the configuration.',
-        CONCAT(N'EXECUTE [audit].[usp_StartQueue] @queue = N''', REPLACE(q.QueueName, N'''', N''''''), N''', @reason = N''usp_Health: queue differs from configuration'', @WhatIf = 0;')
-    FROM [audit].[ufn_Queues]() AS q
-    WHERE q.MaxReaders <> CASE WHEN q.Side = N'target' THEN 4 ELSE 2 END
-       OR q.IsRetentionEnabled = 1
-       OR q.IsPoisonMessageHandlingEnabled <> CASE WHEN q.Side = N'target' THEN 1 ELSE 1 END;
-
-    IF @missing > 0
-        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: whoever deploys does so again.', NULL);
-
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-    SELECT CASE WHEN q.Messages IS NULL THEN 150 WHEN q.Messages > 100000 THEN 50 ELSE 200 END,
-        CASE WHEN q.Messages IS NULL THEN N'not looked at' ELSE N'messages in a queue' END, q.QueueName, CONCAT(N'about ', q.Messages),
-        CASE WHEN q.Messages IS NULL THEN N'How long it is: sys.internal_tables does not show the module user the table of its queue (F-172). A member of db_owner sees it there and in sys.partitions.'
-             WHEN q.Messages > 100000 THEN N'Readers do not keep up, or none runs: see the readers below, and docs/runbook/backlog.md. One conversation feeds one reader only.'
-             ELSE N'From sys.partitions, without reading the queue.' END, NULL
-    FROM [audit].[ufn_Queues]() AS q;
-
-    RETURN;
-END;
-GO
 CREATE OR ALTER PROCEDURE [audit].[usp_CheckHealth]
     @failAt tinyint = 10,               /* 1 to 199: fail for this priority number or a lower one */
     @Help bit = 0                       /* 1: print what this does, and do nothing */
@@ -752,10 +318,13 @@ BEGIN
         FoundId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
         Priority tinyint NOT NULL,
         Finding nvarchar(60) NOT NULL,
-        ObjectName nvarchar(300) NULL,
+        ObjectName nvarchar(1000) NULL,
         Figure nvarchar(100) NULL,
         Advice nvarchar(1000) NOT NULL,
-        Statement nvarchar(1000) NULL
+        Statement nvarchar(1000) NULL,
+        Who nvarchar(150) NOT NULL,
+        Id nvarchar(40) NOT NULL,
+        Page nvarchar(60) NOT NULL
     );
     DECLARE @id int = 0;
     DECLARE @count int = 0;
@@ -776,21 +345,21 @@ Example: EXECUTE [audit].[usp_CheckHealth] @failAt = 50;';
 
     /* As the caller, who may see more of the server than a user of one database. */
     EXECUTE AS CALLER;
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement)
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice, Statement, Who, Id, Page)
     EXECUTE [audit].[usp_Health];
     REVERT;
 
-    DELETE FROM @found WHERE Priority > @failAt AND Finding <> N'not looked at';
-    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement
+    DELETE FROM @found WHERE Priority > @failAt AND Id <> N'not-looked-at';
+    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement, f.Who, f.Id, f.Page
     FROM @found AS f
     ORDER BY f.FoundId;
 
-    WHILE EXISTS (SELECT 1 FROM @found AS f WHERE f.FoundId > @id AND f.Finding = N'not looked at')
+    WHILE EXISTS (SELECT 1 FROM @found AS f WHERE f.FoundId > @id AND f.Id = N'not-looked-at')
     BEGIN
         SELECT TOP (1) @id = f.FoundId, @message = CONCAT(N'Not looked at: ', f.ObjectName, N'. ', f.Advice)
         FROM @found AS f
         WHERE f.FoundId > @id
-          AND f.Finding = N'not looked at'
+          AND f.Id = N'not-looked-at'
         ORDER BY f.FoundId;
         PRINT @message;
     END;
@@ -815,171 +384,674 @@ END;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_Health]
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
-    @Debug bit = 0                      /* 1: print each part */
+    @Debug bit = 0                      /* 1: print each finding and its cost */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* For an operator: what is wrong, how much of it, and what to do. Changes nothing, waits for nobody,
-   reads no message body and counts no queue by scanning it (F-170). A part that fails (a table, an index,
-   a view or a right is missing) is told as such, and the others answer all the same.
+/* For an operator: what is wrong, how much of it, and what to do. Changes nothing, waits for nobody longer
+   than a second, reads no message body and counts no queue by scanning it (F-170). Each finding is a query of
+   its own: where one fails (a table, an index, a view or a right is missing), that is told, and the others
+   answer all the same. At most 20 rows a finding.
    Result set: Priority tinyint (1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know,
-   200 figures), Finding nvarchar(60), Object nvarchar(300), Figure nvarchar(100), Advice nvarchar(1000),
-   Statement nvarchar(1000): what an operator can run about it.
+   200 figures), Finding nvarchar(60), Object nvarchar(1000), Figure nvarchar(100), Advice nvarchar(1000),
+   Statement nvarchar(1000), Who nvarchar(150): who may run it, Id nvarchar(40), Page nvarchar(60).
    Returns the lowest priority number found, 200 when all is well. */
 BEGIN
     SET NOCOUNT ON;
-    SET XACT_ABORT OFF;                 /* a part that fails is told, below */
+    SET XACT_ABORT OFF;                 /* a query that fails is told, below */
     SET ROWCOUNT 0;                     /* a caller's would cut the report (F-331) */
+    SET LOCK_TIMEOUT 1000;              /* who watches waits for nobody */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @parts TABLE (PartId int NOT NULL PRIMARY KEY, Part nvarchar(60) NOT NULL, Query nvarchar(max) NOT NULL, IsOfServer bit NOT NULL);
+    DECLARE @parts TABLE
+    (
+        PartId int NOT NULL PRIMARY KEY,
+        Id nvarchar(40) NOT NULL,
+        Priority tinyint NULL,          /* NULL: gathers what findings need */
+        Title nvarchar(60) NOT NULL,
+        Needs nvarchar(60) NOT NULL,    /* gathered before; server, jobs: asked as the caller */
+        Who nvarchar(150) NOT NULL,
+        Page nvarchar(60) NOT NULL,
+        Advice nvarchar(1000) NOT NULL,
+        Query nvarchar(max) NOT NULL
+    );
     DECLARE @part int = 0;
-    DECLARE @name nvarchar(60);
+    DECLARE @id nvarchar(40);
+    DECLARE @key nvarchar(60);
+    DECLARE @title nvarchar(60);
+    DECLARE @needs nvarchar(60);
     DECLARE @query nvarchar(max);
-    DECLARE @isOfServer bit;
-    DECLARE @database int = DB_ID();
-    DECLARE @blind bit = 0;
+    DECLARE @asCaller bit;
+    DECLARE @seesServer bit;
+    DECLARE @seesJobs bit;
+    DECLARE @begun datetime2(3);
     DECLARE @worst int;
 
     IF @Help = 1
     BEGIN
-        PRINT N'usp_Health says what is wrong with configuration audit, how much of it, and what to do.
+        PRINT N'usp_Health says what is wrong with configuration audit, how much of it, what to do, and who may do it.
 It changes nothing. Priority: 1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know, 200 figures.
-  @Debug  1: print each part
-Column Statement: what a member of audit_operator can run about it. Each such procedure has @Help = 1.
-Queue monitors and running readers are shown to callers with VIEW SERVER STATE (from 2022 VIEW SERVER
-PERFORMANCE STATE) only; it says so otherwise.
+  @Debug  1: print each finding looked for, and the milliseconds it took
+Column Statement: what whoever stands in Who can run about it. Each procedure of ours has @Help = 1. Id names the
+finding for good; what each looks for is in its column Query of the list that redial doctor prints.
+What only the server knows is shown to callers with VIEW SERVER STATE (from 2022 VIEW SERVER PERFORMANCE STATE);
+what could not be looked at is named.
 Example: EXECUTE [audit].[usp_Health];';
         RETURN 0;
     END;
 
-    /* Not table variables: each part is a batch of its own, so that what it lacks fails there. */
+    /* Not table variables: each query is a batch of its own, so that what it lacks fails there. */
     CREATE TABLE #found
     (
-        Priority tinyint NOT NULL,
-        Finding nvarchar(60) COLLATE DATABASE_DEFAULT NOT NULL,
+        Id nvarchar(40) COLLATE DATABASE_DEFAULT NOT NULL,
         ObjectName nvarchar(300) COLLATE DATABASE_DEFAULT NULL,
         Figure nvarchar(100) COLLATE DATABASE_DEFAULT NULL,
-        Advice nvarchar(1000) COLLATE DATABASE_DEFAULT NOT NULL,
+        More nvarchar(1000) COLLATE DATABASE_DEFAULT NULL,
         Statement nvarchar(1000) COLLATE DATABASE_DEFAULT NULL
+    );
+    CREATE TABLE #unseen                /* what could not be gathered or asked, and what depends on it */
+    (
+        Needs nvarchar(60) COLLATE DATABASE_DEFAULT NOT NULL PRIMARY KEY,
+        Priority tinyint NOT NULL,
+        Titles nvarchar(1000) COLLATE DATABASE_DEFAULT NOT NULL,
+        Figure nvarchar(100) COLLATE DATABASE_DEFAULT NULL,
+        Advice nvarchar(1000) COLLATE DATABASE_DEFAULT NOT NULL
+    );
+    CREATE TABLE #copies
+    (
+        ConversationId uniqueidentifier NOT NULL PRIMARY KEY,
+        OldestUtc datetime2(3) NOT NULL,
+        IsOld bit NOT NULL,             /* its own retry would have come */
+        IsOver bit NOT NULL,            /* old, and its dialog is not open */
+        Copies bigint NULL              /* of an old one: at most so many */
+    );
+    CREATE TABLE #endpoints
+    (
+        IsInitiator bit NOT NULL,
+        State nvarchar(60) COLLATE DATABASE_DEFAULT NOT NULL,
+        Endpoints int NOT NULL,
+        Old int NOT NULL,               /* in use for longer than the configuration lets them */
+        OldestSeconds bigint NULL,
+        Ending int NOT NULL,            /* in use, and near the end of their lifetime */
+        FirstEndUtc datetime NULL,
+        PRIMARY KEY (IsInitiator, State)
+    );
+    CREATE TABLE #leaked
+    (
+        Action nvarchar(30) COLLATE DATABASE_DEFAULT NOT NULL
+    );
+    CREATE TABLE #pending
+    (
+        ToService nvarchar(256) COLLATE DATABASE_DEFAULT NULL,
+        StatusKind nvarchar(20) COLLATE DATABASE_DEFAULT NOT NULL,
+        Figure nvarchar(100) COLLATE DATABASE_DEFAULT NOT NULL,
+        WaitingSeconds int NULL
     );
     CREATE TABLE #queues
     (
         QueueId int NOT NULL PRIMARY KEY,
         QueueName nvarchar(128) COLLATE DATABASE_DEFAULT NOT NULL,
+        Side nvarchar(10) COLLATE DATABASE_DEFAULT NOT NULL,
         Messages bigint NULL,
+        IsReceiveEnabled bit NOT NULL,
+        IsEnqueueEnabled bit NOT NULL,
+        IsActivationEnabled bit NOT NULL,
+        ActivationProcedure nvarchar(776) COLLATE DATABASE_DEFAULT NULL,
+        ActivationUserId int NULL,
         MaxReaders smallint NULL,
-        IsActive bit NOT NULL
+        IsRetentionEnabled bit NOT NULL,
+        IsPoisonHandled bit NULL
     );
 
-    INSERT INTO @parts (PartId, Part, Query, IsOfServer)
+    /* ----------------------------------------------------------------------------------------- */
+    /* The register: what is gathered once, then a query a finding                                 */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @parts (PartId, Id, Priority, Title, Needs, Who, Page, Advice, Query)
     VALUES
-        (1, N'database, rights, gate, version', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [audit].[ufn_HealthBroker]() AS f;', 0),
-        (2, N'queues', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [audit].[ufn_HealthQueues]() AS f;', 0),
-        (3, N'messages on their way', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [audit].[ufn_HealthPending]() AS f;', 0),
-        (4, N'conversations', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [audit].[ufn_HealthConversations]() AS f;', 0),
-        (5, N'dead letters, errors, growth', N'INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement) SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice, f.Statement FROM [audit].[ufn_HealthData]() AS f;', 0),
-        (6, N'list of the queues', N'INSERT INTO #queues (QueueId, QueueName, Messages, MaxReaders, IsActive)
-SELECT OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(q.QueueName)), N''SQ''), q.QueueName, q.Messages, q.MaxReaders,
-    CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
-FROM [audit].[ufn_Queues]() AS q;', 0),
-        (7, N'pages of the queues', N'/* No page holds less than one row: far more pages than messages are ghosts or empty (F-501). */
-INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-SELECT 50, N''queue out of order'', q.QueueName, CONCAT(p.Pages, N'' pages, '', CONVERT(int, p.FragmentationPercent), N'' % out of order''),
-    N''After a long backlog: RECEIVE reads many pages for each message. Putting it in order takes the queue while it works: see docs/runbook/backlog.md.'',
-    CONCAT(N''EXECUTE [audit].[usp_ReorganizeQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: queue out of order'''', @WhatIf = 0;'')
-FROM [audit].[ufn_QueuePages]() AS p
-INNER JOIN #queues AS q ON q.QueueName = p.QueueName
-WHERE p.Pages > 1000 AND (p.Pages > 2 * q.Messages OR p.FragmentationPercent > 50);', 0),
-        (8, N'queue monitors', N'/* A reader that ended without RECEIVE leaves the monitor waiting for one: nothing is started any more, and
-   changing the procedure does not help (F-255). */
-INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-SELECT 1, N''activation stuck'', q.QueueName, CONCAT(m.state, N'', about '', q.Messages, N'' messages''),
-    N''A reader ended without RECEIVE. Mend it, then switch activation off and on.'',
+        (1, N'copies', NULL, N'copies by dialog', N'', N'', N'', N'', N'DECLARE @conversationId uniqueidentifier = ''00000000-0000-0000-0000-000000000000'';
+DECLARE @sentUtc datetime2(3);
+DECLARE @sequence bigint;
+DECLARE @last bigint;
+DECLARE @isOld bit;
+DECLARE @dialogs int = 0;
+DECLARE @copies TABLE
+(
+    ConversationId uniqueidentifier NOT NULL PRIMARY KEY,
+    OldestUtc datetime2(3) NOT NULL,
+    IsOld bit NOT NULL,
+    Copies bigint NULL
+);
+DECLARE @open TABLE (ConversationId uniqueidentifier NOT NULL PRIMARY KEY);
+
+/* Each dialog by its oldest copy: one seek a dialog. */
+WHILE @dialogs < 10000
+BEGIN
+    SET @sentUtc = NULL;
+    SELECT TOP (1) @conversationId = sm.ConversationId, @sequence = sm.MessageSequence, @sentUtc = sm.SentUtc
+    FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+    WHERE sm.ConversationId > @conversationId
+    ORDER BY sm.ConversationId, sm.MessageSequence;
+    IF @sentUtc IS NULL
+        BREAK;
+
+    SET @dialogs = @dialogs + 1;
+    SET @isOld = CASE WHEN @sentUtc < DATEADD(second, -60, SYSUTCDATETIME()) THEN 1 ELSE 0 END;
+    /* Numbers of a dialog step by 1 (F-452): from first to last no more than so many, and no count. */
+    SET @last = @sequence;
+    IF @isOld = 1
+        SELECT TOP (1) @last = sm.MessageSequence
+        FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+        WHERE sm.ConversationId = @conversationId
+        ORDER BY sm.MessageSequence DESC;
+    INSERT INTO @copies (ConversationId, OldestUtc, IsOld, Copies)
+    VALUES (@conversationId, @sentUtc, @isOld, @last - @sequence + 1);
+END;
+
+INSERT INTO @open (ConversationId)
+SELECT ce.conversation_id
+FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+INNER JOIN @copies AS o ON o.ConversationId = ce.conversation_id AND o.IsOld = 1
+WHERE ce.is_initiator = 1
+  AND ce.state IN (''SO'', ''CO'')
+OPTION (FORCE ORDER);               /* one pass over the view: the table variable is sought (F-153) */
+
+INSERT INTO #copies (ConversationId, OldestUtc, IsOld, IsOver, Copies)
+SELECT o.ConversationId, o.OldestUtc, o.IsOld,
+    CASE WHEN o.IsOld = 1 AND NOT EXISTS (SELECT 1 FROM @open AS c WHERE c.ConversationId = o.ConversationId) THEN 1 ELSE 0 END, o.Copies
+FROM @copies AS o;'),
+        (2, N'endpoints', NULL, N'endpoints by state', N'', N'', N'', N'', N'INSERT INTO #endpoints (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
+SELECT e.is_initiator, e.state_desc, COUNT(*),
+    SUM(CASE WHEN e.AgeSeconds > 4500 THEN 1 ELSE 0 END), MAX(e.AgeSeconds),
+    SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
+FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
+          /* Of dialogs in use only, as in ufn_Conversations. */
+          CASE WHEN sc.Handle IS NOT NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
+          CASE WHEN sc.Handle IS NOT NULL THEN ce.lifetime END AS EndUtc
+      FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+      INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          LEFT OUTER JOIN [audit].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+              ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
+      LEFT OUTER JOIN [audit].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
+          ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
+      WHERE s.name COLLATE Latin1_General_BIN2 IN (N''//redial/audit/initiator'', N''//redial/audit/target'')) AS e
+GROUP BY e.is_initiator, e.state_desc;'),
+        (3, N'leaked', NULL, N'leaked conversations', N'', N'', N'', N'', N'INSERT INTO #leaked (Action)
+SELECT l.Action
+FROM [audit].[ufn_Leaked](1001) AS l;'),
+        (4, N'pending', NULL, N'messages on their way', N'', N'', N'', N'', N'INSERT INTO #pending (ToService, StatusKind, Figure, WaitingSeconds)
+SELECT p.ToService, p.StatusKind,
+    CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N''at least '' ELSE N'''' END, COUNT(*), N'' dialogs'',
+        N'', oldest '' + CONVERT(nvarchar(11), MAX(p.WaitingSeconds)) + N'' s''), MAX(p.WaitingSeconds)
+FROM [audit].[vw_Pending] AS p
+GROUP BY p.ToService, p.StatusKind;'),
+        (5, N'queues', NULL, N'queues', N'', N'', N'', N'', N'INSERT INTO #queues
+    (QueueId, QueueName, Side, Messages, IsReceiveEnabled, IsEnqueueEnabled, IsActivationEnabled, ActivationProcedure,
+     ActivationUserId, MaxReaders, IsRetentionEnabled, IsPoisonHandled)
+SELECT sq.object_id, q.QueueName, q.Side, q.Messages, q.IsReceiveEnabled, q.IsEnqueueEnabled, q.IsActivationEnabled,
+    q.ActivationProcedure, sq.execute_as_principal_id, q.MaxReaders, q.IsRetentionEnabled, q.IsPoisonMessageHandlingEnabled
+FROM [audit].[ufn_Queues]() AS q
+INNER JOIN sys.service_queues AS sq
+    ON sq.object_id = OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(q.QueueName)), N''SQ'');'),
+        (6, N'activation-off', 1, N'activation off', N'queues', N'a member of audit_operator', N'queue-off',
+            N'Nobody reads the queue. Somebody switched its activation off: ask why, then start it.',
+            N'SELECT q.QueueName, NULL, NULL,
+    CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: activation off'''', @WhatIf = 0;'')
+FROM #queues AS q
+WHERE q.IsActivationEnabled = 0
+   OR q.ActivationProcedure IS NULL'),
+        (7, N'activation-procedure-missing', 1, N'activation procedure missing', N'queues', N'a member of audit_operator', N'',
+            N'The queue starts a procedure that is not there: the server tries every five seconds and writes 9724 in its error log. Starting the queue sets the right one.',
+            N'SELECT q.QueueName, q.ActivationProcedure, NULL,
+    CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: other activation procedure'''', @WhatIf = 0;'')
+FROM #queues AS q
+WHERE q.ActivationProcedure IS NOT NULL
+  AND OBJECT_ID(q.ActivationProcedure) IS NULL'),
+        (8, N'activation-stuck', 1, N'activation stuck', N'queues, server', N'a member of audit_operator', N'',
+            N'A reader ended without RECEIVE, and the queue monitor waits for it (state NOTIFIED): nothing is started any more. Mend the reader, then switch activation off and on.',
+            N'/* Changing the procedure does not help (F-255). */
+SELECT q.QueueName, CONCAT(m.state, N'', about '', q.Messages, N'' messages''), NULL,
     CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @restart = 1, @reason = N''''usp_Health: activation stuck'''', @WhatIf = 0;'')
 FROM #queues AS q
-INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = DB_ID()
 WHERE m.state = N''NOTIFIED''
   AND ISNULL(q.Messages, 1) > 0
-  AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.queue_id = q.QueueId AND t.database_id = @database);
-
-INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-SELECT 1, N''no queue monitor'', q.QueueName, NULL,
-    N''Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'', NULL
+  AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.queue_id = q.QueueId AND t.database_id = DB_ID())'),
+        (9, N'broker-off', 1, N'broker off', N'', N'a member of db_owner', N'',
+            N'Nothing is delivered: sends pile up in sys.transmission_queue. A restore or attach switches it off. It needs the database for itself.',
+            N'SELECT d.name, NULL, NULL, N''ALTER DATABASE CURRENT SET ENABLE_BROKER;''
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID()
+  AND d.is_broker_enabled = 0'),
+        (10, N'database-for-one-user', 1, N'database for one user', N'', N'a member of db_owner', N'',
+            N'In single-user mode no reader can start, and no caller comes in. Somebody does maintenance: ask who before you end it.',
+            N'SELECT d.name, d.user_access_desc, NULL, N''ALTER DATABASE CURRENT SET MULTI_USER;''
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID()
+  AND d.user_access_desc = N''SINGLE_USER'''),
+        (11, N'database-read-only', 1, N'database cannot be written to', N'', N'a member of db_owner', N'',
+            N'It is READ_ONLY: no send commits and nothing lands. Ask who set it so; it needs the database for itself.',
+            N'SELECT d.name, N''READ_ONLY'', NULL, N''ALTER DATABASE CURRENT SET READ_WRITE;''
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID()
+  AND d.is_read_only = 1'),
+        (12, N'index-missing', 1, N'index missing', N'', N'whoever deploys', N'',
+            N'Statements name this index, and fail without it (308): a send, a reader, or a purge. Deploying gives it its name back (sp_rename), enables it (REBUILD), or makes it.',
+            N'/* Without it, disabled or under another name, statements that name it fail (308, 315). */
+SELECT CONCAT(N''audit'', N''.'', n.TableName), n.IndexName, NULL,
+    CASE WHEN INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled'') = 1
+         THEN CONCAT(N''ALTER INDEX '', QUOTENAME(n.IndexName), N'' ON '', N''[audit]'', N''.'', QUOTENAME(n.TableName), N'' REBUILD;'') END
+FROM (SELECT st.name AS TableName, CONCAT(N''PK_'', st.name) AS IndexName
+      FROM sys.tables AS st
+      INNER JOIN sys.extended_properties AS ep
+          ON ep.class = 1 AND ep.major_id = st.object_id AND ep.minor_id = 0 AND ep.name = N''Redial.made''
+      WHERE st.schema_id = SCHEMA_ID(N''audit'')
+      UNION ALL
+      SELECT v.TableName, v.IndexName
+      FROM (VALUES (N''SessionConversations'', N''UX_SessionConversations_Handle''), 
+                   (N''Inbox'', N''IX_Inbox_ReceivedUtc''), (N''ConversationLog'', N''IX_ConversationLog_ConversationId'')) AS v(TableName, IndexName)) AS n
+CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[audit]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
+WHERE t.Id IS NOT NULL
+  AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1      /* NULL: there is none */'),
+        (13, N'monitor-missing', 1, N'no queue monitor', N'queues, server', N'a member of audit_operator', N'',
+            N'Activation and broker are on, and nothing watches the queue: the server was just started, or something is wrong with it. Look again in a minute, then switch activation off and on.',
+            N'SELECT q.QueueName, NULL, NULL,
+    CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @restart = 1, @reason = N''''usp_Health: no queue monitor'''', @WhatIf = 0;'')
 FROM #queues AS q
-WHERE q.IsActive = 1
-  AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m WHERE m.queue_id = q.QueueId AND m.database_id = @database);', 1),
-        (9, N'readers', N'/* A reader that is there and has not come to its RECEIVE: blocked, as a rule. Of several the one that was
-   started last: the others have come to theirs, or it would not have been started. Both times are the
-   server''s local ones. */
-INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-SELECT 10, N''reader without RECEIVE'', q.QueueName, CONCAT(N''session '', r.Session, N'', '', DATEDIFF(second, r.StartedAt, GETDATE()), N'' s''),
-    N''It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. If it stays so when that one has ended, switch activation off and on.'',
+WHERE q.IsActivationEnabled = 1
+  AND q.IsReceiveEnabled = 1
+  AND EXISTS (SELECT 1 FROM sys.databases AS d
+              WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 1 AND d.is_read_only = 0 AND d.user_access_desc <> N''SINGLE_USER'')
+  AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m WHERE m.queue_id = q.QueueId AND m.database_id = DB_ID())'),
+        (14, N'queue-missing', 1, N'queue missing', N'queues', N'whoever deploys', N'',
+            N'A queue is not in this database, or the module user may not see it: deploying makes it.',
+            N'SELECT N''InitiatorQueue'', NULL, NULL, NULL
+WHERE NOT EXISTS (SELECT 1 FROM #queues AS q WHERE q.QueueName = N''InitiatorQueue'' COLLATE DATABASE_DEFAULT)
+UNION ALL
+SELECT N''TargetQueue'', NULL, NULL, NULL
+WHERE NOT EXISTS (SELECT 1 FROM #queues AS q WHERE q.QueueName = N''TargetQueue'' COLLATE DATABASE_DEFAULT)'),
+        (15, N'queue-off', 1, N'queue off', N'queues', N'a member of audit_operator', N'queue-off',
+            N'Messages wait; nothing is lost. Five rollbacks in a row switch a queue off: look in vw_Errors first and mend the cause (a full disk, say), then start it.',
+            N'SELECT q.QueueName, NULL, NULL,
+    CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: queue off'''', @WhatIf = 0;'')
+FROM #queues AS q
+WHERE q.IsReceiveEnabled = 0
+   OR q.IsEnqueueEnabled = 0'),
+        (16, N'server-set-up', 1, N'messages wait for the server', N'', N'an administrator of the server', N'',
+            N'How the server is set up keeps them from landing, no message does. Nothing is lost. Mend it (7139: raise max text repl size; see vw_Errors): they land within a minute.',
+            N'SELECT N''[audit].[Landing]'', CONCAT(COUNT(*), N'' conversations; '', MIN(pa.ErrorNumber), N'': '', MIN(pa.ErrorMessage)), NULL, NULL
+FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+WHERE pa.MessageSequence = -3
+HAVING COUNT(*) > 0'),
+        (17, N'service-not-ours', 1, N'service gone or owned by another', N'', N'a member of db_owner', N'',
+            N'Our procedures work as the owner of their services, and the right to SEND is checked against it. Where the statement says that there is no such service, deploying makes it.',
+            N'/* One of another owner is as invisible to the module user as one that is gone. */
+SELECT N''//redial/audit/initiator'', NULL, NULL, N''ALTER AUTHORIZATION ON SERVICE::[//redial/audit/initiator] TO [audit_module];''
+WHERE NOT EXISTS (SELECT 1 FROM sys.services AS s
+                  WHERE s.name COLLATE Latin1_General_BIN2 = N''//redial/audit/initiator''
+                    AND s.principal_id = DATABASE_PRINCIPAL_ID(N''audit_module''))
+UNION ALL
+SELECT N''//redial/audit/target'', NULL, NULL, N''ALTER AUTHORIZATION ON SERVICE::[//redial/audit/target] TO [audit_module];''
+WHERE NOT EXISTS (SELECT 1 FROM sys.services AS s
+                  WHERE s.name COLLATE Latin1_General_BIN2 = N''//redial/audit/target''
+                    AND s.principal_id = DATABASE_PRINCIPAL_ID(N''audit_module''))'),
+        (18, N'activation-procedure-other', 10, N'other activation procedure', N'queues', N'a member of audit_operator', N'',
+            N'Expected: [audit].[usp_SenderActivation] and [audit].[usp_TargetActivation], as [audit_module]. Starting the queue sets both; then look in the server''s error log for lines 9724.',
+            N'SELECT q.QueueName, CONCAT(q.ActivationProcedure, N'' as '', ISNULL(USER_NAME(q.ActivationUserId), N''somebody else'')), NULL,
+    CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: other activation procedure'''', @WhatIf = 0;'')
+FROM #queues AS q
+WHERE OBJECT_ID(q.ActivationProcedure) IS NOT NULL
+  AND (OBJECT_ID(q.ActivationProcedure) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N''target'' THEN N''[audit].[usp_TargetActivation]'' ELSE N''[audit].[usp_SenderActivation]'' END, N''P''), -1)
+       OR ISNULL(q.ActivationUserId, 0) <> DATABASE_PRINCIPAL_ID(N''audit_module''))'),
+        (19, N'committed-not-durable', 10, N'committed is not durable', N'', N'a member of db_owner', N'',
+            N'What was committed is not yet on disk: a message could be lost when the server stops. ALLOWED is as good.',
+            N'SELECT d.name, N''DELAYED_DURABILITY = FORCED'', NULL, N''ALTER DATABASE CURRENT SET DELAYED_DURABILITY = DISABLED;''
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID()
+  AND d.delayed_durability = 2'),
+        (20, N'database-with-two-owners', 10, N'database with two owners', N'', N'an administrator of the server', N'',
+            N'The server knows another owner than the database itself, as after a failover or an attach: activation may fail with 15517 or 33009.',
+            N'SELECT d.name, SUSER_SNAME(d.owner_sid), NULL, CONCAT(N''ALTER AUTHORIZATION ON DATABASE::'', QUOTENAME(d.name), N'' TO '', QUOTENAME(SUSER_SNAME(d.owner_sid)), N'';'')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID()
+  AND SUSER_SNAME(d.owner_sid) IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM sys.database_principals AS dp WHERE dp.name = N''dbo'' AND dp.sid = d.owner_sid)'),
+        (21, N'database-without-owner', 10, N'database without owner', N'', N'an administrator of the server', N'',
+            N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. Runs with another login as you choose.',
+            N'SELECT d.name, NULL, NULL, CONCAT(N''ALTER AUTHORIZATION ON DATABASE::'', QUOTENAME(d.name), N'' TO [sa];'')
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID()
+  AND SUSER_SNAME(d.owner_sid) IS NULL'),
+        (22, N'dead-letters', 10, N'dead letters unhandled', N'', N'a member of audit_operator', N'',
+            N'See vw_DeadLetters for the reasons. Mend the cause, then replay them, a thousand at a time; what nobody needs: usp_PurgeDeadLetter.',
+            N'SELECT N''[audit].[DeadLetter]'',
+    CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N''at least '' ELSE N'''' END, COUNT(*), N'', first '', CONVERT(nvarchar(19), MIN(d.AddedUtc), 120), N'' UTC''), NULL,
+    CONCAT(N''EXECUTE [audit].[usp_ReplayDeadLetter] @deadLetterId = '', MIN(d.DeadLetterId), N'', @toDeadLetterId = '',
+        CASE WHEN MAX(d.DeadLetterId) - MIN(d.DeadLetterId) > 999 THEN MIN(d.DeadLetterId) + 999 ELSE MAX(d.DeadLetterId) END, N'', @reason = N''''usp_Health: mended'''', @WhatIf = 0;'')
+FROM (SELECT TOP (10000) dl.AddedUtc, dl.DeadLetterId FROM [audit].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.HandledUtc IS NULL ORDER BY dl.DeadLetterId) AS d
+HAVING COUNT(*) > 0'),
+        (23, N'deployment-unfinished', 10, N'deployment has not come to its end', N'', N'whoever deploys', N'',
+            N'It has closed the gate, and usp_Send refuses with 50102: deploying again opens it.',
+            N'SELECT N''audit'', CONCAT(N''since '', CONVERT(nvarchar(19), g.ChangedUtc, 120), N'' UTC''), CONCAT(N''By '', g.ChangedBy, N'': '', g.Reason, N''.''), NULL
+FROM [audit].[Gate] AS g WITH (NOLOCK)
+WHERE g.ConfigId = 1
+  AND g.IsOpen = 0
+  AND EXISTS (SELECT 1 FROM [audit].[Setting] AS st WITH (NOLOCK) WHERE st.Name = N''deployment.gate'')'),
+        (24, N'dialogs-over', 10, N'messages of dialogs that are over', N'copies', N'a member of audit_operator', N'',
+            N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: send them again.',
+            N'SELECT N''//redial/audit/initiator'', CONCAT(COUNT(*), N'' dialogs''),
+    CASE WHEN MAX(o.Copies) > 100000 THEN N''Each dialog goes in one transaction: first see that there is room in the log for about three times the bytes of the largest one, and let it be a quiet hour.'' END,
+    CONCAT(N''EXECUTE [audit].[usp_Resend] '', CASE WHEN MAX(o.Copies) > 100000 THEN CONCAT(N''@most = '', MAX(o.Copies), N'', '') END, N''@reason = N''''usp_Health: dialogs that are over'''', @WhatIf = 0;'')
+FROM #copies AS o
+WHERE o.IsOver = 1
+HAVING COUNT(*) > 0'),
+        (25, N'gate-closed', 10, N'gate closed', N'', N'a member of audit_operator', N'',
+            N'usp_Send refuses with 50102, since somebody drains this configuration. When that is over, open it.',
+            N'SELECT N''audit'', CONCAT(N''since '', CONVERT(nvarchar(19), g.ChangedUtc, 120), N'' UTC''), CONCAT(N''By '', g.ChangedBy, N'': '', g.Reason, N''.''),
+    N''EXECUTE [audit].[usp_OpenGate] @reason = N''''usp_Health: it is over'''';''
+FROM [audit].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
+WHERE g.ConfigId = 1
+  AND g.IsOpen = 0
+  AND NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WITH (NOLOCK) WHERE st.Name = N''deployment.gate'')'),
+        (26, N'level-too-low', 10, N'compatibility level too low', N'', N'a member of db_owner', N'',
+            N'The procedures need level 130 or more: a function they call is missing below it.',
+            N'SELECT d.name, CONCAT(N''level '', d.compatibility_level), NULL, N''ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 130;''
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID()
+  AND d.compatibility_level < 130'),
+        (27, N'pending-access', 10, N'pending: access', N'pending', N'a member of db_owner', N'',
+            N'The owner of the initiating service may not enter the target''s database, or a key is missing. See the text in vw_Pending.',
+            N'SELECT p.ToService, p.Figure, NULL,
+    NULL
+FROM #pending AS p
+WHERE p.StatusKind = N''access'''),
+        (28, N'pending-broker-off', 10, N'pending: broker off', N'pending', N'a member of db_owner', N'',
+            N'The broker of the target''s database is off. The text in vw_Pending names it: ALTER DATABASE ... SET ENABLE_BROKER there.',
+            N'SELECT p.ToService, p.Figure, NULL,
+    NULL
+FROM #pending AS p
+WHERE p.StatusKind = N''broker off'''),
+        (29, N'pending-no-route', 10, N'pending: no route', N'pending', N'a member of db_owner', N'',
+            N'No route leads to the service. A database is born with AutoCreatedLocal: was it dropped?',
+            N'SELECT p.ToService, p.Figure, NULL,
+    N''CREATE ROUTE [AutoCreatedLocal] WITH ADDRESS = N''''LOCAL'''';''
+FROM #pending AS p
+WHERE p.StatusKind = N''no route'''),
+        (30, N'pending-no-service', 10, N'pending: no service', N'pending', N'whoever deploys', N'',
+            N'No service of this name is in this instance; names are compared byte by byte. Deploying installs the target.',
+            N'SELECT p.ToService, p.Figure, NULL,
+    NULL
+FROM #pending AS p
+WHERE p.StatusKind = N''no service'''),
+        (31, N'pending-queue-off', 10, N'pending: queue off', N'pending', N'a member of audit_operator', N'queue-off',
+            N'The target queue is off. Find out in vw_Errors what switched it off, then start it.',
+            N'SELECT p.ToService, p.Figure, NULL,
+    N''EXECUTE [audit].[usp_StartQueue] @reason = N''''usp_Health: queue off'''', @WhatIf = 0;''
+FROM #pending AS p
+WHERE p.StatusKind = N''queue off'''),
+        (32, N'reader-without-receive', 10, N'reader without RECEIVE', N'queues, server', N'a member of audit_operator', N'',
+            N'It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED): it is blocked, as a rule. If it stays so when nobody blocks it any more, switch activation off and on.',
+            N'/* Of several the one started last: the others have come to theirs. Both times are the server''s local ones. */
+SELECT q.QueueName, CONCAT(N''session '', r.Session, N'', '', DATEDIFF(second, r.StartedAt, GETDATE()), N'' s''), NULL,
     CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @restart = 1, @reason = N''''usp_Health: reader without RECEIVE'''', @WhatIf = 0;'')
 FROM #queues AS q
-INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = DB_ID()
 CROSS APPLY (SELECT TOP (1) t.spid AS Session, es.login_time AS StartedAt
              FROM sys.dm_broker_activated_tasks AS t
              INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
-             WHERE t.queue_id = q.QueueId AND t.database_id = @database
+             WHERE t.queue_id = q.QueueId AND t.database_id = DB_ID()
              ORDER BY es.login_time DESC) AS r
 WHERE m.state = N''NOTIFIED''
-  AND r.StartedAt < DATEADD(second, -60, GETDATE());
-
-INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice, Statement)
-SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 200 END,
-    N''readers running'', q.QueueName, CONCAT(r.Running, N'' of '', q.MaxReaders),
-    N''At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'', NULL
+  AND r.StartedAt < DATEADD(second, -60, GETDATE())'),
+        (33, N'resend-too-large', 10, N'resend too large for activation', N'', N'a member of audit_operator', N'',
+            N'It has failed or ended, and its messages wait for you. vw_Errors says why. See to room in the log (three times their bytes) before you send them again.',
+            N'SELECT d.Handle, N''more than 100000 messages'', NULL,
+    CONCAT(N''EXECUTE [audit].[usp_Resend] @handle = '''''', d.Handle, N'''''', @most = 2000000000, @reason = N''''usp_Health: too large for activation'''', @WhatIf = 0;'')
+FROM (SELECT TOP (100) ce.conversation_handle AS Handle, ce.conversation_id AS ConversationId
+      FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+      INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+      WHERE s.name COLLATE Latin1_General_BIN2 = N''//redial/audit/initiator'' AND ce.is_initiator = 1 AND ce.state IN (''DI'', ''ER'')) AS d
+CROSS APPLY (SELECT COUNT(*) AS Messages
+             FROM (SELECT TOP (100001) sm.MessageSequence
+                   FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                   WHERE sm.ConversationId = d.ConversationId) AS q) AS n
+WHERE n.Messages > 100000'),
+        (34, N'database-closes-by-itself', 50, N'database closes by itself', N'', N'a member of db_owner', N'',
+            N'It closes with its last session, and no reader starts until somebody comes.',
+            N'SELECT d.name, N''AUTO_CLOSE ON'', NULL, N''ALTER DATABASE CURRENT SET AUTO_CLOSE OFF;''
+FROM sys.databases AS d
+WHERE d.database_id = DB_ID()
+  AND d.is_auto_close_on = 1'),
+        (35, N'dialogs-ending', 50, N'dialogs near the end of their lifetime', N'endpoints', N'a member of audit_operator', N'',
+            N'Nobody sends on them any more: the next send or usp_RetireIdle closes them by. At the end both sides get Error -8489; what has not landed by then is sent again.',
+            N'SELECT N''//redial/audit/initiator'', CONCAT(SUM(e.Ending), N'', first '', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N'' UTC''), NULL,
+    N''EXECUTE [audit].[usp_RetireIdle] @WhatIf = 0;''
+FROM #endpoints AS e
+HAVING SUM(e.Ending) > 0'),
+        (36, N'dialogs-old', 50, N'dialogs older than configured', N'endpoints', N'a member of audit_operator', N'',
+            N'Their timers should have closed them: is the initiator''s activation on, is a sender in a long transaction?',
+            N'SELECT N''//redial/audit/initiator'', CONCAT(SUM(e.Old), N'', oldest '', MAX(e.OldestSeconds), N'' s''), NULL,
+    N''EXECUTE [audit].[usp_RetireIdle] @WhatIf = 0;''
+FROM #endpoints AS e
+HAVING SUM(e.Old) > 0'),
+        (37, N'endpoints-many', 50, N'very many endpoints', N'endpoints', N'a member of audit_operator', N'',
+            N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.',
+            N'SELECT CONCAT(CASE WHEN e.IsInitiator = 1 THEN N''initiator, '' ELSE N''target, '' END, e.State), CONCAT(N''at least '', e.Endpoints), NULL,
+    N''EXECUTE [audit].[usp_EndLeaked] @reason = N''''usp_Health: very many'''', @WhatIf = 0;''
+FROM #endpoints AS e
+WHERE e.Endpoints >= 100000'),
+        (38, N'errors', 50, N'errors in the last hour', N'', N'', N'',
+            N'See vw_Errors for the texts.',
+            N'SELECT e.ProcedureName, CONCAT(COUNT(*), N'', last '', CONVERT(nvarchar(19), MAX(e.AddedUtc), 120), N'' UTC''), NULL, NULL
+FROM (SELECT TOP (10000) el.ProcedureName, el.AddedUtc FROM [audit].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
+WHERE e.AddedUtc > DATEADD(hour, -1, SYSUTCDATETIME())
+GROUP BY e.ProcedureName'),
+        (39, N'leaked', 50, N'leaked conversations', N'leaked', N'a member of audit_operator', N'',
+            N'Nobody will end them. Look with usp_EndLeaked first. A few DISCONNECTED ones come and go: their EndDialog is just being handled.',
+            N'SELECT l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N''at least '' ELSE N'''' END, COUNT(*)), NULL,
+    N''EXECUTE [audit].[usp_EndLeaked] @reason = N''''usp_Health: leaked'''', @WhatIf = 0;''
+FROM #leaked AS l
+WHERE l.Action <> N''END WITH CLEANUP''
+GROUP BY l.Action'),
+        (40, N'pending-busy', 50, N'pending: busy', N'pending', N'', N'',
+            N'The target queue is locked, by maintenance say: it is tried again.',
+            N'SELECT p.ToService, p.Figure, NULL,
+    NULL
+FROM #pending AS p
+WHERE p.StatusKind = N''busy''
+  AND p.WaitingSeconds > 300'),
+        (41, N'pending-far-side-ended', 50, N'pending: far side ended', N'pending', N'a member of audit_operator', N'',
+            N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then send them again.',
+            N'SELECT p.ToService, p.Figure, NULL,
+    N''EXECUTE [audit].[usp_Resend] @reason = N''''usp_Health: far side ended'''', @WhatIf = 0;''
+FROM #pending AS p
+WHERE p.StatusKind = N''far side ended'''),
+        (42, N'pending-not-tried', 50, N'pending: not tried', N'pending', N'a member of db_owner', N'',
+            N'No attempt for minutes: the broker is off, or the database is in single-user mode.',
+            N'SELECT p.ToService, p.Figure, NULL,
+    NULL
+FROM #pending AS p
+WHERE p.StatusKind = N''not tried''
+  AND p.WaitingSeconds > 300'),
+        (43, N'pending-other', 50, N'pending: other', N'pending', N'', N'',
+            N'The server says why in a text of vw_Pending.',
+            N'SELECT p.ToService, p.Figure, NULL,
+    NULL
+FROM #pending AS p
+WHERE p.StatusKind = N''other''
+  AND p.WaitingSeconds > 300'),
+        (44, N'poison', 50, N'poison messages', N'', N'', N'',
+            N'These rows made their transaction roll back: see vw_Errors. At 1 whoever receives one next dead-letters it, and five rollbacks in a row would switch the queue off.',
+            N'SELECT N''[audit].[PoisonAttempt]'', CONCAT(COUNT(*), N'', most rollbacks '', MAX(pa.Attempts)), NULL, NULL
+FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+WHERE pa.LastUtc > DATEADD(minute, -10, SYSUTCDATETIME())     /* one that is still there is tried again at once */
+  AND pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
+HAVING COUNT(*) > 0'),
+        (45, N'queue-long', 50, N'long queue', N'queues', N'', N'backlog',
+            N'Readers do not keep up, or none runs. One conversation feeds one reader only.',
+            N'SELECT q.QueueName, CONCAT(N''about '', q.Messages), NULL, NULL
+FROM #queues AS q
+WHERE q.Messages > 100000'),
+        (46, N'queue-out-of-order', 50, N'queue out of order', N'queues', N'a member of audit_operator', N'backlog',
+            N'After a long backlog: RECEIVE reads many pages for each message. Putting it in order takes the queue while it works.',
+            N'/* No page holds less than one row: far more pages than messages are ghosts or empty. */
+SELECT q.QueueName, CONCAT(p.Pages, N'' pages, '', CONVERT(int, p.FragmentationPercent), N'' % out of order''), NULL,
+    CONCAT(N''EXECUTE [audit].[usp_ReorganizeQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: queue out of order'''', @WhatIf = 0;'')
+FROM [audit].[ufn_QueuePages]() AS p
+INNER JOIN #queues AS q ON q.QueueName = p.QueueName
+WHERE p.Pages > 1000
+  AND (p.Pages > 2 * q.Messages OR p.FragmentationPercent > 50)'),
+        (47, N'queue-poison-handling', 50, N'other poison handling', N'queues', N'a member of audit_operator', N'',
+            N'Expected: ON for the initiator''s queue, ON for the target''s. On, a full disk switches the queue off; off, a fault spins. Starting the queue sets it.',
+            N'SELECT q.QueueName, CONCAT(N''POISON_MESSAGE_HANDLING '', CASE q.IsPoisonHandled WHEN 1 THEN N''ON'' ELSE N''OFF'' END), NULL,
+    CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: poison handling'''', @WhatIf = 0;'')
+FROM #queues AS q
+WHERE q.IsPoisonHandled <> CASE WHEN q.Side = N''target'' THEN 1 ELSE 1 END'),
+        (48, N'queue-readers', 50, N'other number of readers', N'queues', N'a member of audit_operator', N'',
+            N'Expected: 2 of the initiator''s queue, 4 of the target''s. Starting the queue sets it; or change the configuration.',
+            N'SELECT q.QueueName, CONCAT(q.MaxReaders, N'' readers''), NULL,
+    CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: readers'''', @WhatIf = 0;'')
+FROM #queues AS q
+WHERE q.MaxReaders <> CASE WHEN q.Side = N''target'' THEN 4 ELSE 2 END'),
+        (49, N'queue-retention', 50, N'queue keeps what was read', N'queues', N'a member of audit_operator', N'',
+            N'RETENTION is on: the queue grows as long as its dialogs live, and every RECEIVE becomes slower. Starting the queue switches it off.',
+            N'SELECT q.QueueName, N''RETENTION ON'', NULL,
+    CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: retention'''', @WhatIf = 0;'')
+FROM #queues AS q
+WHERE q.IsRetentionEnabled = 1'),
+        (50, N'readers-all-busy', 50, N'all readers at work and the queue grows', N'queues, server', N'whoever deploys', N'backlog',
+            N'More readers help if there are more conversations: a change of the configuration.',
+            N'SELECT q.QueueName, CONCAT(r.Running, N'' of '', q.MaxReaders, N'', about '', q.Messages, N'' messages''), NULL, NULL
 FROM #queues AS q
 CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
-             WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;', 1);
+             WHERE t.queue_id = q.QueueId AND t.database_id = DB_ID()) AS r
+WHERE r.Running >= q.MaxReaders
+  AND q.Messages > 10000'),
+        (51, N'unlanded-long', 50, N'messages that do not land', N'copies', N'a member of audit_operator', N'',
+            N'They wait for more than five minutes: look at the queues, the readers and who blocks them. A dialog whose target was ended WITH CLEANUP says nothing before its next message: usp_EndLeaked gives it up once it is closing, usp_Resend with its @handle at once.',
+            N'SELECT N''//redial/audit/target'', CONCAT(N''in '', COUNT(*), N'' dialogs, oldest '', CONVERT(nvarchar(19), MIN(o.OldestUtc), 120), N'' UTC''), NULL, NULL
+FROM #copies AS o
+HAVING MIN(o.OldestUtc) < DATEADD(minute, -5, SYSUTCDATETIME())'),
+        (52, N'closed-past-time', 100, N'CLOSED past their time', N'leaked', N'a member of db_owner', N'',
+            N'The server should have removed them. Look with usp_EndLeaked first.',
+            N'SELECT l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N''at least '' ELSE N'''' END, COUNT(*)), NULL,
+    N''EXECUTE [audit].[usp_EndLeaked] @reason = N''''usp_Health: closed past their time'''', @WhatIf = 0;''
+FROM #leaked AS l
+WHERE l.Action = N''END WITH CLEANUP''
+GROUP BY l.Action'),
+        (53, N'queue-length-hidden', 150, N'length of a queue not visible', N'queues', N'a member of db_owner', N'',
+            N'sys.internal_tables does not show the module user the table of its queue. A member of db_owner sees it there and in sys.partitions.',
+            N'SELECT q.QueueName, NULL, NULL, NULL
+FROM #queues AS q
+WHERE q.Messages IS NULL'),
+        (54, N'endpoints', 200, N'endpoints', N'endpoints', N'', N'',
+            N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.',
+            N'SELECT CONCAT(CASE WHEN e.IsInitiator = 1 THEN N''initiator, '' ELSE N''target, '' END, e.State), CONVERT(nvarchar(11), e.Endpoints), NULL, NULL
+FROM #endpoints AS e
+WHERE e.Endpoints < 100000'),
+        (55, N'pending-by-dialog', 200, N'pending dialogs, not messages', N'', N'', N'',
+            N'audit_module is no member of db_owner, and so it was chosen. vw_Pending has the dialogs whose last try failed, and why; vw_Unlanded has the messages. What is CLOSED past its time, usp_EndLeaked cleans up for a caller who is one.',
+            N'SELECT N''sys.transmission_queue'', NULL, NULL, NULL'),
+        (56, N'pending-new', 200, N'messages pending', N'pending', N'', N'',
+            N'No attempt yet, or busy: it is tried again.',
+            N'SELECT CONCAT(p.ToService, N'': '', p.StatusKind), p.Figure, NULL, NULL
+FROM #pending AS p
+WHERE p.StatusKind IN (N''not tried'', N''busy'', N''other'')
+  AND ISNULL(p.WaitingSeconds, 0) <= 300'),
+        (57, N'queue-length', 200, N'messages in a queue', N'queues', N'', N'',
+            N'From sys.partitions, without reading the queue.',
+            N'SELECT q.QueueName, CONCAT(N''about '', q.Messages), NULL, NULL
+FROM #queues AS q
+WHERE q.Messages <= 100000'),
+        (58, N'readers-running', 200, N'readers running', N'queues, server', N'', N'',
+            N'At most one more is started every five seconds.',
+            N'SELECT q.QueueName, CONCAT(r.Running, N'' of '', q.MaxReaders), NULL, NULL
+FROM #queues AS q
+CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
+             WHERE t.queue_id = q.QueueId AND t.database_id = DB_ID()) AS r'),
+        (59, N'rows', 200, N'rows in a table', N'', N'', N'',
+            N'Kept by [retention]: landing 0, log 90, dead letters 0 days (0: for ever).',
+            N'SELECT CONCAT(N''audit'', N''.'', o.name), CONCAT(N''about '', SUM(p.rows)), NULL, NULL
+FROM sys.objects AS o
+INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
+WHERE o.object_id IN (OBJECT_ID(N''[audit].[Landing]'', N''U''), OBJECT_ID(N''[audit].[ConversationLog]'', N''U''),
+    OBJECT_ID(N''[audit].[ErrorLog]'', N''U''), OBJECT_ID(N''[audit].[DeadLetter]'', N''U''))
+GROUP BY o.name'),
+        (60, N'unlanded', 200, N'messages that have not landed', N'copies', N'', N'',
+            N'On their way: see vw_Unlanded.',
+            N'SELECT N''//redial/audit/target'', CONCAT(N''in '', COUNT(*), N'' dialogs, oldest '', CONVERT(nvarchar(19), MIN(o.OldestUtc), 120), N'' UTC''), NULL, NULL
+FROM #copies AS o
+HAVING MIN(o.OldestUtc) >= DATEADD(minute, -5, SYSUTCDATETIME())'),
+        (61, N'version', 200, N'version', N'', N'', N'',
+            N'What is installed, since when, by whom.',
+            N'SELECT TOP (1) h.ConfigName, h.Version, CONCAT(N''Deployed '', CONVERT(nvarchar(19), h.DeployedUtc, 120), N'' UTC by '', h.DeployedBy, N''.''), NULL
+FROM [audit].[DeploymentHistory] AS h WITH (NOLOCK)
+ORDER BY h.DeploymentId DESC');
 
     /* What only the server knows is asked as the caller: a user of one database is nobody to the server (F-240). */
     EXECUTE AS CALLER;
-    IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 0
-       AND ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE'), 0) = 0    /* from 2022; NULL before */
-        SET @blind = 1;
+    SET @seesServer = CASE WHEN HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE') = 1
+                             OR HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE') = 1   /* from 2022; NULL before */
+                           THEN 1 ELSE 0 END;
+    SET @seesJobs = CASE WHEN HAS_PERMS_BY_NAME(N'msdb.dbo.sysjobs', N'OBJECT', N'SELECT') = 1
+                          AND HAS_PERMS_BY_NAME(N'msdb.dbo.sysjobservers', N'OBJECT', N'SELECT') = 1 THEN 1 ELSE 0 END;
     REVERT;
-    IF @blind = 1
-    BEGIN
-        DELETE FROM @parts WHERE PartId IN (8, 9);
-        INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (150, N'not looked at', N'queue monitors, running readers', NULL,
-            N'The caller has neither VIEW SERVER STATE nor, from 2022 on, VIEW SERVER PERFORMANCE STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. An administrator grants one of them to a login that calls usp_Health. A job that runs as a user of this database, as ours do, never has one.');
-    END;
+    IF @seesServer = 0
+        INSERT INTO #unseen (Needs, Priority, Titles, Advice)
+        VALUES (N'server', 150, N'', N'The caller has neither VIEW SERVER STATE nor, from 2022 on, VIEW SERVER PERFORMANCE STATE. An administrator grants one of them to a login that calls usp_Health. A job that runs as a user of this database, as ours do, never has one.');
 
     WHILE EXISTS (SELECT 1 FROM @parts AS p WHERE p.PartId > @part)
     BEGIN
-        SELECT TOP (1) @part = p.PartId, @name = p.Part, @query = p.Query, @isOfServer = p.IsOfServer
+        SELECT TOP (1) @part = p.PartId, @id = p.Id, @title = p.Title, @key = CASE WHEN p.Priority IS NULL THEN p.Id ELSE CONCAT(N'finding ', p.Id) END, @needs = p.Needs, @begun = SYSUTCDATETIME(),
+            @asCaller = CASE WHEN p.Needs LIKE N'%server%' OR p.Needs LIKE N'%jobs%' THEN 1 ELSE 0 END,
+            @query = CASE WHEN p.Priority IS NULL THEN p.Query
+                          ELSE CONCAT(N'INSERT INTO #found (Id, ObjectName, Figure, More, Statement)
+SELECT TOP (20) N''', p.Id, N''', CONVERT(nvarchar(300), q.ObjectName), CONVERT(nvarchar(100), q.Figure), q.More, q.Statement
+FROM (', p.Query, N') AS q(ObjectName, Figure, More, Statement);') END
         FROM @parts AS p
         WHERE p.PartId > @part
         ORDER BY p.PartId;
 
+        UPDATE #unseen
+        SET Titles = LEFT(CONCAT(Titles, CASE WHEN Titles <> N'' THEN N', ' END, @title), 1000)
+        WHERE CHARINDEX(CONCAT(N', ', Needs, N','), CONCAT(N', ', @needs, N',')) > 0;
+        IF @@ROWCOUNT > 0
+            CONTINUE;
+
         BEGIN TRY
-            IF @isOfServer = 1
+            IF @asCaller = 1
                 EXECUTE AS CALLER;
-            EXECUTE sys.sp_executesql @query, N'@database int', @database = @database;
-            IF @isOfServer = 1
+            EXECUTE sys.sp_executesql @query;
+            IF @asCaller = 1
                 REVERT;
         END TRY
         BEGIN CATCH
-            IF @isOfServer = 1
+            IF @asCaller = 1
                 REVERT;
             IF XACT_STATE() = -1
                 THROW;                  /* in a caller's transaction that can only be rolled back */
-            INSERT INTO #found (Priority, Finding, ObjectName, Figure, Advice)
-            VALUES (50, N'not looked at', @name, CONCAT(N'error ', ERROR_NUMBER()),
+            INSERT INTO #unseen (Needs, Priority, Titles, Figure, Advice)
+            VALUES (@key, 50, @title, CONCAT(N'error ', ERROR_NUMBER()),
                 LEFT(CONCAT(N'This part of the report failed: ', ERROR_MESSAGE(), N' If something of ours is missing, whoever deploys does so again.'), 1000));
         END CATCH;
         IF @Debug = 1
-            PRINT CONCAT(@name, N': done.');
+            PRINT CONCAT(@id, N': ', DATEDIFF(millisecond, @begun, SYSUTCDATETIME()), N' ms');
     END;
 
-    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice, f.Statement
-    FROM #found AS f
-    ORDER BY f.Priority, f.Finding, f.ObjectName;
+    SELECT f.Priority, f.Finding, f.Object, f.Figure, f.Advice, f.Statement, f.Who, f.Id, f.Page
+    FROM (SELECT p.Priority, p.Title AS Finding, d.ObjectName AS Object, d.Figure, LEFT(CONCAT(d.More + N' ', p.Advice), 1000) AS Advice,
+              d.Statement, p.Who, d.Id, p.Page
+          FROM #found AS d
+          INNER JOIN @parts AS p ON p.Id = d.Id COLLATE DATABASE_DEFAULT AND p.Priority IS NOT NULL
+          UNION ALL
+          SELECT u.Priority, N'not looked at', u.Titles, u.Figure, u.Advice, NULL, N'', N'not-looked-at', N''
+          FROM #unseen AS u
+          WHERE u.Titles <> N'') AS f
+    ORDER BY f.Priority, f.Finding, f.Object;
 
-    SELECT @worst = MIN(f.Priority) FROM #found AS f;
+    SELECT @worst = MIN(f.Priority)
+    FROM (SELECT p.Priority FROM #found AS d INNER JOIN @parts AS p ON p.Id = d.Id COLLATE DATABASE_DEFAULT AND p.Priority IS NOT NULL
+          UNION ALL
+          SELECT u.Priority FROM #unseen AS u WHERE u.Titles <> N'') AS f;
     RETURN ISNULL(@worst, 200);
 END;
 GO
@@ -1154,7 +1226,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'667b1edc9aff38f4 4', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'fd7c161719dbd130 4', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

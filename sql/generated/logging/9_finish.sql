@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'2a0f67b0db646fbc [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ceacbc0b987829c2 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -48,10 +48,7 @@ VALUES
     (N'usp_SendMessages', 0xe84459664abb5139), (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa),
     (N'Outbox_Insert', 0x4b0b2c6993ebbdde), (N'ufn_Conversations', 0xa2a63205004c7875),
     (N'ufn_Leaked', 0x94b8d25c05deeb0f), (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb),
-    (N'ufn_Queues', 0x3073f705f3ca437c), (N'ufn_HealthBroker', 0x8d23f79196bc5727),
-    (N'ufn_HealthConversations', 0x8fd98c97d80d5448), (N'ufn_HealthData', 0x21308592506556a9),
-    (N'ufn_HealthPending', 0xaafa8a0c300de1c0), (N'ufn_HealthQueues', 0x569e88b1ce718719),
-    (N'usp_CheckHealth', 0x258fcef1cc27ac2b), (N'usp_Health', 0x0848a1657772b584),
+    (N'ufn_Queues', 0x3073f705f3ca437c), (N'usp_CheckHealth', 0x262846a792eef757), (N'usp_Health', 0x5379a383bf88f378),
     (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_Errors', 0xc00e662f8d39275f),
     (N'vw_FailedConversations', 0x9187d167f4c5b3b0), (N'vw_Pending', 0x42e169fa00427eb6),
     (N'vw_Queues', 0x785587681e77cdd2), (N'usp_OpenGate', 0x080e5a046e125748),
@@ -89,13 +86,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'2a0f67b0db646fbc 9', @level0type = N'SCHEMA', @level0name = N'logging';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'ceacbc0b987829c2 9', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2a0f67b0db646fbc 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ceacbc0b987829c2 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -176,7 +173,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2a0f67b0db646fbc 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ceacbc0b987829c2 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -262,7 +259,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2a0f67b0db646fbc 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ceacbc0b987829c2 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -336,7 +333,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2a0f67b0db646fbc 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ceacbc0b987829c2 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[logging].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -359,12 +356,13 @@ DECLARE @dropStatement nvarchar(600);
 INSERT INTO @drops (Kind, Name)
 VALUES
     (N'TABLE', N'IdleWatch'), (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'SendLedger'),
-    (N'TABLE', N'SkippedNumber'), (N'FUNCTION', N'ufn_ReadEnvelope'), (N'PROCEDURE', N'usp_BeginPartition'),
-    (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeSendLedger'),
-    (N'PROCEDURE', N'usp_QueueTrouble'), (N'PROCEDURE', N'usp_RecycleConversation'),
-    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_RehearseLanding'),
-    (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_TakeTurn'),
-    (N'PROCEDURE', N'usp_WaitForSlot');
+    (N'TABLE', N'SkippedNumber'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
+    (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_HealthPending'), (N'FUNCTION', N'ufn_HealthQueues'),
+    (N'FUNCTION', N'ufn_ReadEnvelope'), (N'PROCEDURE', N'usp_BeginPartition'), (N'PROCEDURE', N'usp_EndPartition'),
+    (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
+    (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'),
+    (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_WaitForSlot');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN
     SELECT TOP (1) @dropKind = d.Kind, @dropName = d.Name, @dropOurs = NULL
@@ -654,21 +652,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2a0f67b0db646fbc 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ceacbc0b987829c2 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2a0f67b0db646fbc73983104e9841041d6fe5bed81d0b3b53c3a28ae05ee683e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ceacbc0b987829c234f19dc59615ecc52ed2a8ee99dba0e755acba9f87e57328'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'2a0f67b0db646fbc73983104e9841041d6fe5bed81d0b3b53c3a28ae05ee683e');
+    VALUES (N'logging', N'0.1.0', N'ceacbc0b987829c234f19dc59615ecc52ed2a8ee99dba0e755acba9f87e57328');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2a0f67b0db646fbc 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ceacbc0b987829c2 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -786,7 +784,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2a0f67b0db646fbc 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ceacbc0b987829c2 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -844,7 +842,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2a0f67b0db646fbc 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ceacbc0b987829c2 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'logging';
