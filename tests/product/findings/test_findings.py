@@ -39,7 +39,7 @@ def test_a_fault_is_seen_alone_mended_by_its_advice_and_gone(name):
     id = name.partition(":")[0]
     # 1. Before, nothing is wrong.
     lab = Lab(scenario.config, **scenario.switches)
-    sent("0x01")(lab)
+    do(lab, scenario.begins)
     lab.advance(5)
     lab.sa.execute(OPS)
     do(lab, scenario.before)
