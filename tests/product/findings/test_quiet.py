@@ -55,3 +55,29 @@ def test_an_hour_of_load_recycling_a_deployment_and_a_drain_give_no_finding(name
     lab.advance(60)
     assert ids(lab) == set()
     assert len(lab.bodies()) == 180
+
+
+def test_who_looks_waits_for_nobody_and_keeps_no_lock():
+    """Never in the way of a sender or a reader, and never a victim: it holds nothing while it reads."""
+    lab = Lab()
+    sender, reader, watcher = Client(lab), Client(lab), Client(lab)
+    # 1. A sender has sent and not committed, a reader has received and not committed.
+    sender.execute(send("0x01"))
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    sender.execute(send("0x02"))
+    sender.execute("BEGIN TRANSACTION; " + send("0x03"))
+    reader.execute("BEGIN TRANSACTION; RECEIVE TOP (1) message_body FROM audit.TargetQueue;")
+    # 2. Somebody looks, inside a transaction: the report comes at once.
+    watcher.execute("BEGIN TRANSACTION; EXECUTE audit.usp_Health;")
+    # 3. He has no lock on anything of ours.
+    held = lab.rows(
+        "SELECT tl.resource_type, tl.request_mode FROM sys.dm_tran_locks AS tl "
+        "INNER JOIN sys.objects AS o ON o.object_id = tl.resource_associated_entity_id "
+        f"WHERE tl.request_session_id = {watcher.session.id} AND tl.resource_type = N'OBJECT' "
+        "AND o.schema_id = SCHEMA_ID(N'audit');"
+    )
+    assert [mode for _, mode in held if mode not in ("Sch-S", "IS")] == []
+    # 4. The others go on.
+    sender.execute("COMMIT;")
+    reader.execute("COMMIT;")
+    watcher.execute("COMMIT;")
