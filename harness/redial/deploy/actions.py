@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from redial.deploy.fingerprint import Difference, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, SINCE
-from redial.deploy.fingerprint.model import DENIED, GRANTEE, GRANTOR, ON, ON_KIND, Properties
-from redial.deploy.fingerprint.repair import FILES, advised, way, ways_of
-from redial.deploy.fingerprint.revoking import given_again
-from redial.deploy.fingerprint.statements import statement
+from redial.deploy.fingerprint.model import DENIED, GRANTEE, GRANTOR, ON
+from redial.deploy.fingerprint.repair import FILES, way, ways_of
 from redial.deploy.handwork import Handwork
 from redial.deploy.live import Live, named
 from redial.deploy.verify import Look
+from redial.deploy.whole import told, whole
 
 LEFT = ("leave", "by hand")
 """What a deployment does not do."""
@@ -77,7 +76,7 @@ def repairs(one: Look, ways: Container[str], late: bool = False) -> list[str]:
     """
     todo = [each for each in one.differences if way(each) in ways and _is_late(each) == late]
     in_turn = sorted(todo, key=lambda each: (_turn(each), -_passed_on(each, todo)))
-    found = [_statement(one, each, ways) for each in in_turn]
+    found = [whole(one, each, ways) for each in in_turn]
     return [sql for sql in dict.fromkeys(found) if sql is not None]
 
 
@@ -85,29 +84,6 @@ def _is_late(difference: Difference) -> bool:
     """Whether it switches a queue on: not before all is there that its reader needs."""
     switch = difference.what in ("receive", "enqueue", "activation")
     return difference.thing.kind == "queue" and switch
-
-
-def _statement(one: Look, difference: Difference, ways: Container[str]) -> str | None:
-    """The statement; another owner takes rights away, and what is nobody's to take is given again."""
-    sql = statement(difference, one.schema)
-    if sql is None or difference.what != "owner":
-        return sql
-    going = {each.thing for each in one.differences if way(each) in ways}
-    again = [
-        given_again(own, one.schema)
-        for thing, own in sorted(one.found.items())
-        if thing.kind == "permission" and _goes_with(thing, own, difference.thing)
-        if thing not in one.wanted and thing not in going
-    ]
-    if not again:
-        return sql
-    return " ".join(["SET XACT_ABORT ON; BEGIN TRANSACTION;", sql, *again, "COMMIT TRANSACTION;"])
-
-
-def _goes_with(right: Thing, own: Properties, owned: Thing) -> bool:
-    """Whether a right goes with the owner of something; with a schema's also those on what is in it."""
-    inside = owned.kind == "schema" and own[ON_KIND] in ("OBJECT", "TYPE")
-    return inside or right.belongs_to(owned)
 
 
 def _passed_on(each: Difference, todo: list[Difference]) -> int:
@@ -134,9 +110,9 @@ def _action(
     """changed: by hand, since the last deployment. runs: ways that a deployment goes."""
     thing, how = difference.thing, difference.how
     how_mended = way(difference)
-    sql = "" if how_mended == FILES else _statement(one, difference, runs) or ""
+    sql = "" if how_mended == FILES else whole(one, difference, runs) or ""
     do = _does(difference, how_mended, runs)
-    said = advised(difference, one.schema) if do in LEFT else str(difference)
+    said = told(one, difference) if do in LEFT else str(difference)
     new = how == MISSING and thing.kind not in (*_OF_A_TABLE, "contract")
     locks = "" if new else _LOCKS.get(thing.kind, "")
     held = at_work.holders.get(thing.of if thing.kind in _OF_A_TABLE else thing.name, [])

@@ -21,13 +21,14 @@ from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import Catalog, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, RENAMED, TAKEN
 from redial.deploy.fingerprint.model import HIDDEN, ON
-from redial.deploy.fingerprint.repair import ALLOWED, advised, by_files, way
+from redial.deploy.fingerprint.repair import ALLOWED, by_files, way
 from redial.deploy.handwork import LAST, handwork, words_of
 from redial.deploy.history import content_of
 from redial.deploy.live import NOBODY, Live, how_many, live
 from redial.deploy.loss import left_over
 from redial.deploy.port import Connect
-from redial.deploy.verify import UNREAD, Look, home_of, look_over
+from redial.deploy.verify import Look, home_of, left, look_over
+from redial.deploy.whole import told
 from redial.render import render, sides
 from redial.server import label_of
 
@@ -136,7 +137,7 @@ def mark_of(text: str) -> tuple[str, ...]:
             raise ValueError(f"a plan of form {said['version']}, and this Redial knows {VERSION}")
         mark = (said["config"], said["files"], said["fingerprint"], said["broker"], said["told"])
         return tuple(map(str, mark))
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError("not a plan that redial plan --out has written") from error
 
 
@@ -256,8 +257,7 @@ def _others(looks: list[Look]) -> list[str]:
 
 def _unread(looks: list[Look]) -> list[str]:
     """What verification finds and no deployment mends: a person must look first."""
-    home = home_of(looks)
-    return [UNREAD] * (home.installed and home.unread)
+    return [line for one in looks if one.installed for line in left(one)]
 
 
 def _told(
@@ -418,7 +418,7 @@ def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
     if one.unseen:
         return list(one.others)
     return [
-        advised(difference, one.schema)
+        told(one, difference)
         for difference in one.differences
         if (
             difference.thing.kind == "module"

@@ -31,6 +31,7 @@ from redial.deploy.fingerprint.model import (
     securable,
     written,
 )
+from redial.quoting import visible
 
 MISSING, EXCESS, CHANGED = "missing", "in excess", "changed"
 RENAMED = "renamed"
@@ -63,6 +64,16 @@ class Difference:
     """wanted and found as they are written, of an expression."""
 
     def __str__(self) -> str:
+        """One line; a module's text has lines of its own behind it."""
+        said = visible(self._said())
+        return f"{said}\n{self.diff()}" if self._is_text else said
+
+    @property
+    def _is_text(self) -> bool:
+        plain = self.how == CHANGED and self.what == "text"
+        return plain and self.found != HIDDEN
+
+    def _said(self) -> str:
         if self.how == MISSING:
             alike = self.has.get(SEVERAL, self.has.get(ALIKE))
             return f"{self.thing} is missing" + (f", and {alike} there is like it" if alike else "")
@@ -78,9 +89,8 @@ class Difference:
             return f"{self.thing} is there, and no file of this configuration makes it{self._as()}"
         if self.found == HIDDEN:
             return f"{self.thing}: its text is encrypted, or hidden from this login"
-        if self.what == "text":
-            said = "has another text than the file (- is there now, + in the file)"
-            return f"{self.thing} {said}:\n{self.diff()}"
+        if self._is_text:
+            return f"{self.thing} has another text than the file (- is there now, + in the file):"
         wanted, found = self.written or (self.wanted, self.found)
         return f"{self.thing}: {self.what} is {found or 'nothing'}, not {wanted or 'nothing'}"
 
@@ -119,7 +129,7 @@ class Difference:
         )[2:]
         if len(lines) > DIFF_LINES:
             lines = [*lines[:DIFF_LINES], f"({len(lines) - DIFF_LINES} lines more)"]
-        return "\n".join(f"    {line}" for line in lines)
+        return "\n".join(f"    {visible(line.expandtabs(4))}" for line in lines)
 
 
 NOTHING_KEPT: Mapping[Thing, Properties] = MappingProxyType({})

@@ -232,7 +232,8 @@ class _Reader:
         for task in tasks:
             made = [row for row in rows if not row["can"] or f": {task}, " in row["Name"]]
             if any(not row["can"] or row["there"] for row in made):
-                self.put("agent job", task)
+                off = [row["Name"] for row in made if row["there"] and not row["runs"]]
+                self.put("agent job", task, off=off[0] if off else "")
 
     def _principals(self) -> None:
         for row in self.answers["schema"]:

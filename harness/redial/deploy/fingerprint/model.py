@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from redial.quoting import quote_name
+from redial.quoting import quote_name, visible
 
 Properties = dict[str, str]
 """By name; an empty text stands for nothing there."""
@@ -23,7 +23,7 @@ class Thing(NamedTuple):
 
     def __str__(self) -> str:
         join = "on" if self.kind == "permission" else "of"
-        return f"{self.kind} {self.name}" + (f" {join} {self.of}" if self.of else "")
+        return visible(f"{self.kind} {self.name}" + (f" {join} {self.of}" if self.of else ""))
 
     @property
     def object_name(self) -> str:
@@ -87,6 +87,7 @@ _OWNERS = {
 """Kinds of what each kind can belong to; of the others whatever has the name."""
 
 OPTION = "database option"
+DATABASE_OWNER = Thing(OPTION, "owner")
 DATABASE_PERMISSION = "permission of others"
 """On the whole database, and so on what is ours."""
 MEMBER = "member"

@@ -28,6 +28,7 @@ from redial.deploy.fingerprint.compare import (
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, MASTER_KEY, SIGNER
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
+    DATABASE_OWNER,
     DENIED,
     HIDDEN,
     MARKED_INSIDE,
@@ -38,7 +39,7 @@ from redial.deploy.fingerprint.model import (
     Thing,
 )
 from redial.deploy.fingerprint.statements import is_disabled, statement
-from redial.quoting import literal, qualified, quote_name
+from redial.quoting import in_one_line, literal, qualified, quote_name, visible
 
 FILES, UNASKED, ALLOWED, REPLACED, PERSON = "files", "unasked", "allowed", "replaced", "person"
 """The five ways."""
@@ -151,16 +152,21 @@ def ways_of(overwrite: bool, undo: bool) -> tuple[str, ...]:
     return (UNASKED, *[ALLOWED] * undo, *[REPLACED] * overwrite)
 
 
-def advised(difference: Difference, schema: str) -> str:
-    """A difference, and what to do about it."""
+def advised(difference: Difference, schema: str, sql: str | None = None) -> str:
+    """A difference, and what to do about it. sql: as ``next_step`` has it."""
     said = str(difference)
     gap = GAP if "\n" in said else ". "
-    return f"{said}{gap}Who may: {who_may(difference)}. Next: {next_step(difference, schema)}"
+    step = visible(next_step(difference, schema, sql))
+    return f"{said}{gap}Who may: {who_may(difference)}. Next: {step}"
 
 
 def who_may(difference: Difference) -> str:
     """Whose right is enough to mend it."""
     kind = difference.thing.kind
+    if difference.thing == DATABASE_OWNER:
+        return (
+            "a member of sysadmin, or whoever may take the database over and impersonate that login"
+        )
     if kind in ("database", OPTION):
         return "the database's owner, or whoever may ALTER it"
     if kind == "gate" and difference.how == CHANGED:
@@ -168,11 +174,15 @@ def who_may(difference: Difference) -> str:
     return "db_owner"
 
 
-def next_step(difference: Difference, schema: str) -> str:
-    """What to do about a difference, one sentence or one statement."""
+def next_step(difference: Difference, schema: str, sql: str | None = None) -> str:
+    """What to do about a difference, one sentence or one statement.
+
+    sql: the statement, where more is known than the difference says of it (``whole``).
+    """
     if difference.how == RENAMED:
         return _named_again(difference, schema)
-    sql, how = statement(difference, schema), way(difference)
+    sql, how = sql or statement(difference, schema), way(difference)
+    sql = in_one_line(sql) if sql else None
     if difference.how == SINCE:
         keep = "when it is meant to be so, redial baseline, which keeps it as it is now."
         return f"{sql} /* or, {keep} */" if sql else f"undo it; or, {keep}"
@@ -224,8 +234,8 @@ def _why(difference: Difference, how: str) -> str:
         return f"takes the DENY away: ask who denied it, and why. {CHOSEN}"
     if kind == "schema":
         return (
-            "takes every right on what is in it away, and redial deploy gives ours again: look who else "
-            f"has some. {CHOSEN}"
+            "every right on what is in it goes: this gives those of others again, redial deploy ours. "
+            f"{CHOSEN}"
         )
     if kind == "queue":
         return f"ask who has switched it off, and why. {CHOSEN}"
