@@ -19,7 +19,14 @@ from redial.deploy.apply import check, looking, naming, use
 from redial.deploy.earlier import earlier
 from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import Catalog, Thing
-from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, RENAMED, TAKEN
+from redial.deploy.fingerprint.compare import (
+    CHANGED,
+    EXCESS,
+    EXCHANGED,
+    MISSING,
+    RENAMED,
+    TAKEN,
+)
 from redial.deploy.fingerprint.model import HIDDEN, ON
 from redial.deploy.fingerprint.repair import ALLOWED, by_files, way
 from redial.deploy.handwork import LAST, handwork, words_of
@@ -428,16 +435,21 @@ def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
         )
         or (difference.thing.kind == "migration" and difference.how == EXCESS)
         or (difference.how == RENAMED and difference.wanted)
+        or difference.how == EXCHANGED
         or (TAKEN in difference.has and (one.database, difference.thing.name) not in replaced)
     ]
 
 
 def _making_room(one: Look, undo: bool) -> list[str]:
-    """Names of ours that --undo frees: something else has them."""
+    """Names of ours that a deployment frees: another key of ours has them, or with --undo something else."""
+    mixed = [
+        each for one_of in one.differences if one_of.others for each in (one_of, *one_of.others)
+    ]
+    free = [each.thing.name for each in mixed if each.thing.kind == "index"]
     if not undo:
-        return []
+        return free
     going = {str(each.thing) for each in one.differences if way(each) == ALLOWED}
-    return [each.thing.name for each in one.differences if each.has.get(TAKEN) in going]
+    return free + [each.thing.name for each in one.differences if each.has.get(TAKEN) in going]
 
 
 def _refused(

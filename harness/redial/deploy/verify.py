@@ -25,10 +25,12 @@ from redial.deploy.fingerprint import (
     wanted,
 )
 from redial.deploy.fingerprint.compare import WAS
+from redial.deploy.fingerprint.exchanges import with_exchanges
 from redial.deploy.fingerprint.keys import DATABASE, exchanged, needed
 from redial.deploy.fingerprint.lookers import looking_rights
 from redial.deploy.fingerprint.model import MEMBER, OPTION, REMOVED
 from redial.deploy.fingerprint.repair import DEPLOY
+from redial.deploy.fingerprint.turns import in_turn
 from redial.deploy.hook import hook_misses
 from redial.deploy.port import Connect
 from redial.deploy.whole import told
@@ -141,7 +143,7 @@ def findings(looks: Iterable[Look]) -> list[str]:
         if one.installed and uninstalled:
             said = [UNINSTALLED]
         elif one.installed:
-            said += [told(one, difference) for difference in one.differences]
+            said += [told(one, difference) for difference in in_turn(one.differences)]
             said += left(one)
         found += [f"in {one.database}: {line}" for line in said]
     return found
@@ -293,7 +295,9 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
     kept = known.of(place, one.catalog)
     differences = [
         difference
-        for difference in compare(one.wanted, one.catalog, kept or {})
+        for difference in with_exchanges(
+            compare(one.wanted, one.catalog, kept or {}), one.wanted, one.catalog
+        )
         if difference.thing != Thing("role membership", "db_owner", config.roles.module)
     ]
     if kept is not None:

@@ -33,6 +33,8 @@ class Thing(NamedTuple):
     def belongs_to(self, other: Thing) -> bool:
         """Whether it goes when the other goes."""
         kind = other.kind.upper()
+        if self.kind == "permission" and self.of == "DATABASE":
+            return other.kind == "user" and self.name == right(CONNECT, other.name)
         if self.kind == "permission":
             whole = "OBJECT" if other.kind in OBJECTS and not other.of else kind
             on = securable(whole, other.name)
@@ -117,6 +119,8 @@ def written(what: str) -> str:
     return f"{what} {AS_WRITTEN}"
 
 
+CONNECT = "CONNECT"
+"""The right to enter a database, which CREATE USER gives."""
 PERMISSION, GRANTEE, GRANTOR = "permission", "grantee", "grantor"
 ON_KIND, ON_SCHEMA, ON_NAME, ON_COLUMN = "on kind", "on schema", "on name", "on column"
 """Of a right that is found, what its statement is written of; grantor: empty for the owner, schema: for the

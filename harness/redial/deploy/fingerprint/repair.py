@@ -16,12 +16,16 @@ from redial.deploy.fingerprint.compare import (
     ALIKE,
     CHANGED,
     EXCESS,
+    EXCHANGED,
+    IN_PLACE,
     MISSING,
     NOW_CALLED,
     OURS,
+    PLACE,
     RENAMED,
     SEVERAL,
     SINCE,
+    STAYS,
     TAKEN,
     Difference,
 )
@@ -30,6 +34,7 @@ from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
     DATABASE_OWNER,
     DENIED,
+    GRANTEE,
     HIDDEN,
     MARKED_INSIDE,
     OFF,
@@ -37,8 +42,13 @@ from redial.deploy.fingerprint.model import (
     OPTION,
     OWN_GATE,
     Thing,
+    written,
 )
-from redial.deploy.fingerprint.statements import is_disabled, statement
+from redial.deploy.fingerprint.statements import (
+    is_disabled,
+    stands_in_the_place,
+    statement,
+)
 from redial.quoting import in_one_line, literal, qualified, quote_name, visible
 
 FILES, UNASKED, ALLOWED, REPLACED, PERSON = "files", "unasked", "allowed", "replaced", "person"
@@ -122,12 +132,15 @@ def way(difference: Difference) -> str:
         return FILES
     if (thing.kind, what) == ("module", "text") and difference.found != HIDDEN:
         return REPLACED
-    if how in (SINCE, RENAMED) or statement(difference, "") is None:  # whatever the schema's name
+    if (
+        how in (SINCE, RENAMED, EXCHANGED) or what == PLACE or statement(difference, "") is None
+    ):  # whatever the schema's name
         return PERSON
     if how == EXCESS:
         if thing.kind == "setting":
             return UNASKED
-        return PERSON if thing.kind in _HOLDS or _stands_alone(thing) else ALLOWED
+        alone = _stands_alone(thing) or stands_in_the_place(difference)
+        return PERSON if thing.kind in _HOLDS or alone else ALLOWED
     if ALIKE in difference.has and thing.kind == "column":
         return PERSON if SEVERAL in difference.has else ALLOWED
     if how == MISSING:
@@ -192,7 +205,7 @@ def next_step(difference: Difference, schema: str, sql: str | None = None) -> st
             "redial deploy --overwrite replaces it. It has lost our comment and may be somebody's: look at "
             f"its text first.{dropped}"
         )
-    if how == FILES:
+    if how == FILES or TAKEN in difference.has:
         return _by_files(difference)
     if sql is None:
         return _by_nobody(difference)
@@ -220,6 +233,15 @@ def _why(difference: Difference, how: str) -> str:
             )
         if kind == "gate":
             return "when what it was closed for is over"
+        if difference.how == EXCHANGED:
+            return "until then a deployment is refused; look at what has come into them meanwhile"
+        if difference.what == PLACE:
+            return (
+                "if that was it: their order, and no more, says so. When the table was made again in this "
+                "order, write it down: sql/accepted.toml"
+            )
+        if stands_in_the_place(difference):
+            return "ask who made it: it has the name of a key of ours, so a deployment is refused"
         if difference.how == EXCESS:
             return f"ask who made it: {_HOLDS.get(kind, _ALONE)}; no deployment does this"
         if SEVERAL in difference.has:
@@ -256,9 +278,10 @@ def _by_files(difference: Difference) -> str:
     """What the files of a deployment do about it."""
     thing = difference.thing
     if taken := difference.has.get(TAKEN):
+        both = "" if STAYS in difference.has else ", or redial deploy --undo, which does both"
         return (
             f"the name is taken by {taken}, which must go first: see what is said of it; then redial "
-            "deploy, or redial deploy --undo, which does both."
+            f"deploy{both}."
         )
     if others := difference.has.get(NOW_CALLED):
         return (
@@ -346,6 +369,7 @@ def _of_another_choice(difference: Difference) -> bool:
     """Whether a module is one of ours that these choices do not install: 88_earlier drops it."""
     thing = difference.thing
     ours = STAMP in difference.found and thing.name in object_names()
+    ours = ours and IN_PLACE not in difference.has
     return difference.how == EXCESS and thing.kind == "module" and ours
 
 
@@ -407,8 +431,10 @@ def _gets_values(difference: Difference) -> bool:
 def by_files(difference: Difference) -> bool:
     """Whether the files of the next deployment mend it."""
     thing, what = difference.thing, difference.what
-    if difference.how in (SINCE, RENAMED) or _stampless(difference):
+    if difference.how in (SINCE, RENAMED, EXCHANGED) or _stampless(difference):
         return False
+    if written(GRANTEE) in difference.wants:
+        return False  # CREATE USER gives it, and the user is there
     if thing.kind == "module" and what in ("fires", "owner"):
         return False  # CREATE OR ALTER leaves both as they are
     if SIGNER in thing.name or SIGNER in thing.of:
