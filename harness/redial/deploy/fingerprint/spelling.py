@@ -14,7 +14,7 @@ from redial.deploy.fingerprint.queries import Row
 
 _PARTS = ("column", "index", "check")
 _OF_THE_SCHEMA = OBJECTS | {"type"}
-OBJECT, TYPE = 1, 6
+_OBJECT, _TYPE = 1, 6
 """Classes of extended properties (sys.extended_properties)."""
 NAMES: dict[str, tuple[str, ...]] = {
     "objects": ("name",),
@@ -49,7 +49,7 @@ def respell(answers: dict[str, list[Row]], files: Catalog) -> None:
         if row["class_desc"] == "TYPE":
             _respell(row, "other_name", known)
     for row in answers.get("marks", ()):
-        if row["class"] in (OBJECT, TYPE):
+        if row["class"] in (_OBJECT, _TYPE):
             _respell(row, "name", known)
 
 
