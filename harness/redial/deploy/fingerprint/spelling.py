@@ -14,8 +14,8 @@ from redial.deploy.fingerprint.queries import Row
 
 _PARTS = ("column", "index", "check")
 _OF_THE_SCHEMA = OBJECTS | {"type"}
-_OBJECT, _TYPE = 1, 6
-"""Classes of extended properties (sys.extended_properties)."""
+_MARKED = (1, 6)
+"""Classes of extended properties: objects and types (sys.extended_properties)."""
 NAMES: dict[str, tuple[str, ...]] = {
     "objects": ("name",),
     "tables": ("name",),
@@ -49,7 +49,7 @@ def respell(answers: dict[str, list[Row]], files: Catalog) -> None:
         if row["class_desc"] == "TYPE":
             _respell(row, "other_name", known)
     for row in answers.get("marks", ()):
-        if row["class"] in (_OBJECT, _TYPE):
+        if row["class"] in _MARKED:
             _respell(row, "name", known)
 
 
