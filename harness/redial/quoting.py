@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
+from itertools import groupby
 
 
 def quote_name(name: str) -> str:
@@ -47,3 +49,28 @@ def wrapped(items: Iterable[str], indent: int, width: int = 120) -> str:
 def qualified(schema: str, name: str) -> str:
     """``schema.name``, each in brackets."""
     return f"{quote_name(schema)}.{quote_name(name)}"
+
+
+def visible(text: str) -> str:
+    """In one line: what would break it, or not be seen, by its number: <U+000A>.
+
+    No backslash: in sql/accepted.toml that would be what it stands for again.
+    """
+    return "".join(f"<U+{ord(one):04X}>" if _is_hidden(one) else one for one in text)
+
+
+def in_one_line(sql: str) -> str:
+    """A statement as it is; one with names that hold what ``visible`` shows is made of parts, and run."""
+    if not any(map(_is_hidden, sql)):
+        return sql
+    parts = [
+        " + ".join(f"NCHAR({ord(one)})" for one in run) if hidden else literal("".join(run))
+        for hidden, run in groupby(sql, _is_hidden)
+    ]
+    text = " + ".join(["CONVERT(nvarchar(max), N'')", *parts])
+    return f"DECLARE @sql nvarchar(max) = {text}; EXECUTE sys.sp_executesql @sql;"
+
+
+def _is_hidden(one: str) -> bool:
+    """Control characters, halves of a pair, separators of lines and paragraphs."""
+    return unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp")

@@ -98,7 +98,7 @@ LEFT JOIN sys.table_types AS tt ON tt.user_type_id = t.user_type_id
 WHERE t.schema_id = SCHEMA_ID(@schema);
 
 /* columns */
-SELECT x.Owner AS owner, c.name, t.name AS type_name, c.max_length, c.precision, c.scale, c.is_nullable, c.is_identity,
+SELECT x.Owner AS owner, c.name, c.column_id, t.name AS type_name, c.max_length, c.precision, c.scale, c.is_nullable, c.is_identity,
     c.is_rowguidcol, c.is_sparse, c.is_masked, c.is_hidden, c.is_filestream, c.is_replicated, c.is_column_set,
     c.is_ansi_padded, c.is_xml_document, c.xml_collection_id, c.rule_object_id, c.generated_always_type, c.is_merge_published,
     c.is_non_sql_subscribed, c.is_dts_replicated, CONVERT(nvarchar(40), ic.seed_value) AS seed,
@@ -329,7 +329,8 @@ FROM sys.database_permissions AS p
 WHERE (p.class = 1 AND p.major_id IN (SELECT o.ObjectId FROM @ours AS o))
    OR (p.class = 3 AND p.major_id = SCHEMA_ID(@schema))
    OR (p.class = 6 AND p.major_id IN (SELECT t.TypeId FROM @types AS t))
-   OR (p.class = 0 AND NOT (p.state = 'G' AND ((p.permission_name = N'CONNECT' AND USER_NAME(p.grantee_principal_id) <> N'guest') OR p.permission_name LIKE N'VIEW ANY COLUMN %')))
+   OR (p.class = 0 AND NOT (p.state = 'G' AND ((p.permission_name = N'CONNECT' AND USER_NAME(p.grantee_principal_id) <> N'guest'
+                                          AND USER_NAME(p.grantee_principal_id) NOT IN (SELECT n.Name COLLATE DATABASE_DEFAULT FROM @names AS n)) OR p.permission_name LIKE N'VIEW ANY COLUMN %')))
    OR (p.class = 4 AND USER_NAME(p.major_id) IN (SELECT n.Name COLLATE DATABASE_DEFAULT FROM @names AS n))
    OR (p.class = 15
        AND p.major_id IN (SELECT x.message_type_id

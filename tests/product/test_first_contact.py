@@ -133,6 +133,8 @@ def test_help_of_a_command_names_what_is_typed_and_nothing_of_invoke(
         ("plan --serv x", "plan: --serv: is no option\n  Next: did you mean --server?"),
         ("plan extra", "plan: extra: is too much\n  Next: redial plan --help"),
         ("plan --server", "plan: --server: wants a value\n  Next: redial plan --help"),
+        ("deploy --from", "deploy: --from: wants a value\n  Next: redial deploy --help"),
+        ("deploy --wait-seconds", "deploy: --wait-seconds: wants a value\n"),
         (
             "deploy --wait-seconds x",
             "--wait-seconds 'x': is no number\n  Next: redial deploy --help",

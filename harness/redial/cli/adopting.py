@@ -50,7 +50,10 @@ def adopted(name: str, files: dict[str, str], root: Path | None = None) -> dict[
 
 def _taken(path: Path, replaced: str) -> str:
     """The file to send instead of ``replaced``. Raises UserError."""
-    text = path.read_text("utf-8")
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(str(path), f"is not UTF-8: {error}", "redial adopt again") from error
     head = _HEAD.match(text)
     if head is None:
         raise UserError(str(path), "was not written by redial adopt", "redial adopt again")

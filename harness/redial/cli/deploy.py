@@ -161,7 +161,9 @@ def _unmoved(made: Plan, file: str) -> None:
     try:
         planned = mark_of(Path(file).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise UserError(f"--plan {file}", str(error), "redial plan --out writes one") from error
+        raise UserError(
+            f"--plan {file}", _unreadable(error), "redial plan --out writes one"
+        ) from error
     for what, was, now in zip(
         ("configuration", "set of files", "installation", "broker", _TOLD),
         planned,
@@ -174,6 +176,13 @@ def _unmoved(made: Plan, file: str) -> None:
                 f"the {what} is not what it was planned for; nothing was done",
                 "redial plan again, and look at it",
             )
+
+
+def _unreadable(error: OSError | ValueError) -> str:
+    """Why a plan's file could not be read."""
+    if isinstance(error, UnicodeDecodeError):
+        return "is not UTF-8, so it is no plan that redial plan --out has written"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 _TOLD = "set of options (--overwrite, --undo, --allow-loss, sql/accepted.toml)"

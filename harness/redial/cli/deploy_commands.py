@@ -315,7 +315,7 @@ def repair(
     from_: str = "",
     wait_seconds: int = 60,
 ) -> None:
-    """Put the history right: attempts that were cut off, kept files that cannot be read, a lost row."""
+    """Put the history right: attempts that were cut off, kept files that cannot be read, the last row."""
     from redial.cli.history import repair as run
 
     run(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from redial.cli import rights
-from redial.deploy.errors import DeployError, server_message
+from redial.deploy.errors import NO_FILE, DeployError, server_message
 from redial.wheel import pip_install
 
 EXTRAS = {
@@ -61,7 +61,8 @@ def command(function: Callable[..., int | None]) -> Callable[..., None]:
             text = explained(error)
             if text is None:
                 raise
-            print(text, file=sys.stderr)
+            of_none = isinstance(error, DeployError) and error.file == NO_FILE
+            print(f"{function.__name__}: {text}" if of_none else text, file=sys.stderr)
             status = 1
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)

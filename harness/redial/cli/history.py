@@ -307,7 +307,7 @@ def repair(
     from_folder: str | None = None,
     wait_seconds: int = 60,
 ) -> None:
-    """Put the history right: attempts cut off, kept files that cannot be read, a row that is lost."""
+    """Put the history right: attempts cut off, kept files that cannot be read, the last row."""
     waits(wait_seconds)
     model = load_named(config)
     config = model.name

@@ -19,7 +19,7 @@ from redial.deploy.apply import Heard, installation, telling
 from redial.deploy.fingerprint.repair import ways_of
 from redial.deploy.finishing import finish, losing, undo, undoing, unmoved
 from redial.deploy.history import Story, content_of
-from redial.deploy.live import how_many
+from redial.deploy.live import SHOWN, how_many
 from redial.deploy.loss import left_over
 from redial.deploy.skipping import unchanged
 from redial.deploy.verify import Look, findings
@@ -70,11 +70,11 @@ def reviewed(
         raise UserError(what, "is not there", "redial render; look at what it writes, and keep it")
     files = read_folder(folder, what, config, "redial render; look at what it writes again")
     if not from_folder and (stale := check(config, folder)):
-        first, *more = [line.partition(";")[0] for line in stale]
+        lines = [line.partition(";")[0] for line in stale]
+        more = f", and {len(lines) - SHOWN} files more" if len(lines) > SHOWN else ""
         raise UserError(
             what,
-            f"is not what the configuration and the templates say: {first}"
-            + (f", and {len(more)} files more" if more else ""),
+            f"is not what the configuration and the templates say: {', '.join(lines[:SHOWN])}{more}",
             "redial render; look at the difference, and keep it",
         )
     return files if as_rendered else adopted(name, files)
@@ -92,7 +92,11 @@ def read_folder(folder: Path, what: str, config: Config, next_step: str) -> dict
     except ValueError as error:
         raise UserError(what, str(error).replace(f"{folder} ", "it "), next_step) from error
     if RECORD not in files:
-        raise UserError(what, f"has no {RECORD}, or another version of Redial wrote it", next_step)
+        raise UserError(
+            what,
+            f"has no file with the part {RECORD}, or another version of Redial wrote it",
+            next_step,
+        )
     if f"VALUES (N'{config.name}'," not in files[RECORD]:
         raise UserError(
             what,

@@ -31,7 +31,7 @@ def explained(error: ParseError, commands: Iterable[str]) -> str:
         what = "is no option" if word.startswith("-") else "is too much"
         return _told(f"{name or 'redial'}: {word}", what, f"{meant(word, known)}{help_}")
     if found := _NO_VALUE.search(said):
-        return _told(f"{name or 'redial'}: --{found[1]}", "wants a value", help_)
+        return _told(f"{name or 'redial'}: {_typed(found[1])}", "wants a value", help_)
     if found := _POSITIONAL.search(said):
         word = found[1].upper()
         return _told(name, f"{word} is missing", f"redial {name} {word}; {help_} says more")
@@ -52,6 +52,11 @@ def no_number(error: ValueError, arguments: list[str]) -> str | None:
             option = word.partition("=")[0]
     name = "" if arguments[0].startswith("-") else f"{arguments[0]} "
     return _told(f"{option} {value!r}", "is no number", f"redial {name}--help")
+
+
+def _typed(name: str) -> str:
+    """An option as it is typed, of the name of a parameter: from_ is --from."""
+    return f"--{name.strip('_').replace('_', '-')}"
 
 
 def _where(context: Any) -> tuple[str, list[str]]:

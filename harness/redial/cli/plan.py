@@ -6,6 +6,7 @@ from collections import Counter
 
 from redial.deploy.actions import LEFT, NEW, Action
 from redial.deploy.plan import NOT_SEEN, Plan
+from redial.quoting import in_one_line
 
 LOSS = "no rows"
 MEND = "mend"
@@ -66,7 +67,7 @@ def _rows(action: Action) -> list[str]:
     if action.waits_for:
         rows.append(f"         would wait for: {action.waits_for}")
     if action.sql and action.do not in LEFT:
-        rows.append(f"         runs: {action.sql}")
+        rows.append(f"         runs: {in_one_line(action.sql)}")
     return rows
 
 

@@ -46,10 +46,25 @@ def load(path: Path | str) -> Config:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(str(path), [f"cannot be read: {error}"]) from error
-    config = parse(text, str(path))
+    named = f"name: must equal the file's name; allowed: {path.stem!r}"
+    try:
+        config = parse(text, str(path))
+    except ConfigError as error:
+        if _name_in(text) in (None, path.stem):
+            raise
+        raise ConfigError(str(path), [*error.problems, named]) from error
     if config.name != path.stem:
-        raise ConfigError(str(path), [f"name: must equal the file's name; allowed: {path.stem!r}"])
+        raise ConfigError(str(path), [named])
     return config
+
+
+def _name_in(text: str) -> str | None:
+    """The name a file gives itself; None where it gives none, or is no TOML."""
+    try:
+        name = tomllib.loads(text).get("name")
+    except tomllib.TOMLDecodeError:
+        return None
+    return name if isinstance(name, str) else None
 
 
 def parse(text: str, source: str = "<text>") -> Config:

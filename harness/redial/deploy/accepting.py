@@ -13,7 +13,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 
 from redial.deploy.fingerprint import Difference
-from redial.deploy.fingerprint.compare import CHANGED, EXCESS, SINCE, TEXT
+from redial.deploy.fingerprint.compare import CHANGED, EXCESS, PLACE, SINCE, TEXT
 from redial.deploy.fingerprint.model import DENIED, PASSED_ON
 from redial.deploy.fingerprint.repair import ALLOWED, PERSON, way
 from redial.deploy.verify import Look, home_of
@@ -74,7 +74,8 @@ def acceptable(difference: Difference) -> bool:
         return False
     how_mended = way(difference)
     of_others = difference.how in (EXCESS, SINCE) and how_mended in (ALLOWED, PERSON)
-    return of_others or (difference.how == CHANGED and how_mended == ALLOWED)
+    chosen = how_mended == ALLOWED or difference.what == PLACE
+    return of_others or (difference.how == CHANGED and chosen)
 
 
 def words(said: str, database: str = "") -> str:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from redial.deploy.fingerprint import Difference, Thing
 from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, SINCE
-from redial.deploy.fingerprint.model import DENIED, GRANTEE, GRANTOR, ON, ON_KIND, Properties
-from redial.deploy.fingerprint.repair import FILES, advised, way, ways_of
-from redial.deploy.fingerprint.revoking import given_again
-from redial.deploy.fingerprint.statements import statement
+from redial.deploy.fingerprint.model import DENIED
+from redial.deploy.fingerprint.repair import FILES, way, ways_of
+from redial.deploy.fingerprint.turns import OF_A_TABLE, in_turn, is_late
 from redial.deploy.handwork import Handwork
 from redial.deploy.live import Live, named
 from redial.deploy.verify import Look
+from redial.deploy.whole import told, whole
 
 LEFT = ("leave", "by hand")
 """What a deployment does not do."""
@@ -21,11 +21,10 @@ NEW, OTHER_FILES, DRIFT, HAND = "not installed", "other files", "drift", "change
 EARLIER = "an earlier choice"
 """Why something is done."""
 _ON_A_TABLE = "Sch-M on the table: waits for everybody who reads or writes it"
-_OF_A_TABLE = ("index", "column", "check", "foreign key", "statistics")
 _LOCKS = {
     "module": "Sch-M on the module, for a moment: who runs it is waited for",
     "queue": "Sch-M on the queue: waits for open RECEIVEs, and senders wait behind it",
-    **dict.fromkeys(("table", *_OF_A_TABLE), _ON_A_TABLE),
+    **dict.fromkeys(("table", *OF_A_TABLE), _ON_A_TABLE),
     "service": "X on the service's row: BEGIN DIALOG waits",
     "contract": "X on the contract's row: BEGIN DIALOG waits",
 }
@@ -75,57 +74,9 @@ def repairs(one: Look, ways: Container[str], late: bool = False) -> list[str]:
 
     ways: whose statements it runs (``ways_of``). late: those behind the files instead of those before.
     """
-    todo = [each for each in one.differences if way(each) in ways and _is_late(each) == late]
-    in_turn = sorted(todo, key=lambda each: (_turn(each), -_passed_on(each, todo)))
-    found = [_statement(one, each, ways) for each in in_turn]
+    todo = [each for each in one.differences if way(each) in ways and is_late(each) == late]
+    found = [whole(one, each, ways) for each in in_turn(todo)]
     return [sql for sql in dict.fromkeys(found) if sql is not None]
-
-
-def _is_late(difference: Difference) -> bool:
-    """Whether it switches a queue on: not before all is there that its reader needs."""
-    switch = difference.what in ("receive", "enqueue", "activation")
-    return difference.thing.kind == "queue" and switch
-
-
-def _statement(one: Look, difference: Difference, ways: Container[str]) -> str | None:
-    """The statement; another owner takes rights away, and what is nobody's to take is given again."""
-    sql = statement(difference, one.schema)
-    if sql is None or difference.what != "owner":
-        return sql
-    going = {each.thing for each in one.differences if way(each) in ways}
-    again = [
-        given_again(own, one.schema)
-        for thing, own in sorted(one.found.items())
-        if thing.kind == "permission" and _goes_with(thing, own, difference.thing)
-        if thing not in one.wanted and thing not in going
-    ]
-    if not again:
-        return sql
-    return " ".join(["SET XACT_ABORT ON; BEGIN TRANSACTION;", sql, *again, "COMMIT TRANSACTION;"])
-
-
-def _goes_with(right: Thing, own: Properties, owned: Thing) -> bool:
-    """Whether a right goes with the owner of something; with a schema's also those on what is in it."""
-    inside = owned.kind == "schema" and own[ON_KIND] in ("OBJECT", "TYPE")
-    return inside or right.belongs_to(owned)
-
-
-def _passed_on(each: Difference, todo: list[Difference]) -> int:
-    """How often a right was passed on before it came to whom it is taken from: the last one goes first, while
-    whoever gave it may still take it.
-    """
-    times, giver = 0, each.has.get(GRANTOR)
-    while giver and times < len(todo):
-        times += 1
-        giver = next((one.has[GRANTOR] for one in todo if one.has.get(GRANTEE) == giver), "")
-    return times
-
-
-def _turn(difference: Difference) -> int:
-    """What others hang on goes first, and one clustered index before the next is made."""
-    if difference.how == EXCESS and difference.thing.kind in _OF_A_TABLE:
-        return 0
-    return 2 if difference.wants.get("clustered") == ON else 1
 
 
 def _action(
@@ -134,12 +85,12 @@ def _action(
     """changed: by hand, since the last deployment. runs: ways that a deployment goes."""
     thing, how = difference.thing, difference.how
     how_mended = way(difference)
-    sql = "" if how_mended == FILES else _statement(one, difference, runs) or ""
+    sql = "" if how_mended == FILES else whole(one, difference, runs) or ""
     do = _does(difference, how_mended, runs)
-    said = advised(difference, one.schema) if do in LEFT else str(difference)
-    new = how == MISSING and thing.kind not in (*_OF_A_TABLE, "contract")
+    said = told(one, difference) if do in LEFT else str(difference)
+    new = how == MISSING and thing.kind not in (*OF_A_TABLE, "contract")
     locks = "" if new else _LOCKS.get(thing.kind, "")
-    held = at_work.holders.get(thing.of if thing.kind in _OF_A_TABLE else thing.name, [])
+    held = at_work.holders.get(thing.of if thing.kind in OF_A_TABLE else thing.name, [])
     why = HAND if changed else _why(one)
     waits_for = named(held) if locks and do not in LEFT else ""
     return Action(do, thing.kind, str(thing), one.database, why, said, locks, sql, waits_for)
@@ -151,7 +102,7 @@ def _does(difference: Difference, how_mended: str, runs: Container[str]) -> str:
     if how_mended not in runs:
         return "leave" if how in (SINCE, EXCESS) else "by hand"
     if kind == "permission":
-        lifted = how == CHANGED and difference.found == DENIED
+        lifted = how == MISSING or (how == CHANGED and difference.found == DENIED)
         return "grant" if how_mended == FILES or lifted else "revoke"
     if how == EXCESS:
         return "drop"

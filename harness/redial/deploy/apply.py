@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redial.config import Config
-from redial.deploy.errors import DeployError, database_at, placed, server_message
+from redial.deploy.errors import NO_FILE, DeployError, database_at, placed, server_message
 from redial.deploy.history import REMOVING, Record, Story
 from redial.deploy.live import live
 from redial.deploy.port import Connect
@@ -417,7 +417,7 @@ def exclusive(connection: Any, config: Config, wait_ms: int = LOCK_WAIT_MS) -> I
         (resource, wait_ms),
     )
     if got is None or got < 0:
-        raise DeployError("deployment lock", 1, None, _held(connection, config, resource, wait_ms))
+        raise DeployError(NO_FILE, 1, None, _held(connection, config, resource, wait_ms))
     try:
         yield
     finally:
@@ -480,5 +480,5 @@ def _scalar(connection: Any, sql: str, parameters: Iterable[Any]) -> Any:
             row = cursor.execute(sql, *parameters).fetchone()
         except Exception as error:
             number, message = server_message(error)
-            raise DeployError("deployment lock", 1, number, message) from error
+            raise DeployError(NO_FILE, 1, number, message) from error
         return None if row is None else row[0]

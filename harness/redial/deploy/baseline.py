@@ -10,6 +10,7 @@ from redial.deploy.fingerprint import Catalog, Thing, gives_power, moved, surrou
 from redial.deploy.fingerprint.model import MADE
 from redial.deploy.history import content_of, keep, know
 from redial.deploy.verify import Look
+from redial.quoting import visible
 
 
 def old_keys(looks: list[Look]) -> set[str]:
@@ -52,7 +53,7 @@ def _given(one: Look) -> list[tuple[bool, str]]:
     for thing, own in now.items():
         if thing not in told and (one.kept is None or _power(thing, now)):
             values = ", ".join(f"{what} is {value or 'nothing'}" for what, value in own.items())
-            said.append((_power(thing, now), f"{thing}: {values}"))
+            said.append((_power(thing, now), visible(f"{thing}: {values}")))
     return said
 
 

@@ -14,11 +14,16 @@ _DATABASE_NAME = 16
 """SQL_DATABASE_NAME of SQLGetInfo: what the driver knows without asking the server."""
 
 
+NO_FILE = ""
+"""What an error names that is of no rendered file."""
+
+
 class DeployError(Exception):
     """A batch failed; nothing after it was sent.
 
     ``file`` and ``line`` say where the batch begins in the rendered file (pyodbc does not pass on
-    the line the server names inside it), ``number`` and ``text`` are the server's. ``database``: where
+    the line the server names inside it); no file: of no rendered one, and who shows the error says which
+    command was called. ``number`` and ``text`` are the server's. ``database``: where
     it ran; empty where the driver does not know.
     """
 
@@ -31,7 +36,7 @@ class DeployError(Exception):
         self.text = text
         self.database = database
         shown = f"Msg {number}: {text}" if number is not None else text
-        super().__init__(f"{file}:{line}: {shown}")
+        super().__init__(f"{file}:{line}: {shown}" if file else shown)
 
 
 def database_at(connection: Any) -> str:

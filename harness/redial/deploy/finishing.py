@@ -9,7 +9,7 @@ from typing import Any
 from redial.config import Config
 from redial.deploy.actions import repairs
 from redial.deploy.apply import LOCK_TIMEOUT, Heard, run_batch, use
-from redial.deploy.errors import DeployError
+from redial.deploy.errors import NO_FILE, DeployError
 from redial.deploy.fingerprint import merged, surroundings, written
 from redial.deploy.fingerprint.surroundings import UNREADABLE
 from redial.deploy.history import content_of, know
@@ -40,7 +40,7 @@ def unmoved(connection: Any, config: Config, files: Mapping[str, str], plan: Pla
     now = look_over(config, connection, files)
     if fingerprint([one.found for one in now]) != plan.fingerprint:
         raise DeployError(
-            "plan",
+            NO_FILE,
             1,
             None,
             "somebody has changed the installation since this plan was made. Nothing was done. Next: the "

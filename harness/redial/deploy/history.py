@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from redial.deploy.errors import DeployError, server_message
+from redial.deploy.errors import NO_FILE, DeployError, server_message
 from redial.deploy.fingerprint import Thing, wanted
 from redial.deploy.fingerprint.model import REMOVED
 from redial.deploy.fingerprint.queries import SENDING
@@ -318,6 +318,32 @@ def unreadable(connection: Any, schema: str) -> list[str]:
     return [content.strip() for content, files in rows if _unpacked(files, content, schema) is None]
 
 
+def lost_rows(connection: Any, schema: str) -> list[tuple[int, str]]:
+    """Attempt and content hash of each deployment that has finished and has no row any more.
+
+    Neither the last one, which can be written again, nor one whose content another row has. Raises
+    DeployError.
+    """
+    tables = _tables(connection, schema)
+    if not tables.get(ATTEMPTS) or not tables.get(DEPLOYMENTS):
+        return []
+    own, history = qualified(schema, ATTEMPTS), qualified(schema, DEPLOYMENTS)
+    done = f"Outcome = N'{DONE}' AND What IN ({SENDING})"
+    try:
+        rows = _query(
+            connection,
+            f"SELECT MAX(a.AttemptId), a.HashAfter FROM {own} AS a WHERE {done} AND a.HashAfter NOT IN "
+            f"(SELECT h.ContentHash FROM {history} AS h UNION ALL SELECT n.HashAfter FROM {own} AS n "
+            f"WHERE n.AttemptId = (SELECT MAX(l.AttemptId) FROM {own} AS l WHERE {done})) "
+            "GROUP BY a.HashAfter ORDER BY 1;",
+        )
+    except DeployError as error:
+        if error.number == NO_COLUMN:  # verification names it
+            return []
+        raise
+    return [(int(number), content.strip()) for number, content in rows]
+
+
 def drop_texts(connection: Any, schema: str, content: str) -> None:
     """Forget kept files. Raises DeployError."""
     _run(connection, f"DELETE FROM {qualified(schema, TEXTS)} WHERE ContentHash = ?;", (content,))
@@ -350,7 +376,7 @@ def _tables(connection: Any, schema: str) -> dict[str, bool]:
     if rows and not found:
         [(_, _, database, user)] = rows
         raise DeployError(
-            "history",
+            NO_FILE,
             1,
             None,
             f"user {user!r} sees nothing of schema {quote_name(schema)} in database {database!r}, so "
@@ -371,7 +397,7 @@ def _query(connection: Any, sql: str, parameters: tuple[Any, ...] = ()) -> list[
             return [tuple(row) for row in cursor.execute(sql, *parameters).fetchall()]
         except Exception as error:
             number, message = server_message(error)
-            raise DeployError("history", 1, number, message) from error
+            raise DeployError(NO_FILE, 1, number, message) from error
 
 
 def _run(connection: Any, sql: str, parameters: tuple[Any, ...] = ()) -> None:
@@ -381,4 +407,4 @@ def _run(connection: Any, sql: str, parameters: tuple[Any, ...] = ()) -> None:
             cursor.execute(sql, *parameters)
         except Exception as error:
             number, message = server_message(error)
-            raise DeployError("history", 1, number, message) from error
+            raise DeployError(NO_FILE, 1, number, message) from error

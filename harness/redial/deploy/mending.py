@@ -9,7 +9,7 @@ from typing import Any
 from redial.config import Config
 from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
 from redial.deploy.apply import exclusive, nobody_deploys, recorded
-from redial.deploy.errors import DeployError
+from redial.deploy.errors import NO_FILE, DeployError
 from redial.deploy.handwork import LAST
 from redial.deploy.history import (
     ABANDONED,
@@ -20,6 +20,7 @@ from redial.deploy.history import (
     attempts,
     content_of,
     drop_texts,
+    lost_rows,
     remember,
     unreadable,
 )
@@ -60,9 +61,9 @@ def repair_history(
     with exclusive(connection, config, wait_seconds * 1000):
         looks = accept(look_over(config, connection, files), config.name, accepted)
         if unseen := [line for one in looks if one.unseen for line in one.others]:
-            raise DeployError("history", 1, None, unseen[0])
+            raise DeployError(NO_FILE, 1, None, unseen[0])
         if not any(one.installed for one in looks):
-            raise DeployError("history", 1, None, f"nothing of {config.name!r} is in this database")
+            raise DeployError(NO_FILE, 1, None, f"nothing of {config.name!r} is in this database")
         cut_off, broken = at_work(connection, schema), unreadable(connection, schema)
         differ = [each for one in looks for each in one.differences]
         lost = any(each.thing == LAST for each in differ)
@@ -83,6 +84,7 @@ def repair_history(
                     drop_texts(connection, schema, each)
                 if lost and not others:
                     remember(connection, schema, config.name, content)
+        done += [_gone(*one) for one in lost_rows(connection, schema)]
         if removed(looks):
             done.append(UNINSTALLED)
         elif lost and others:
@@ -91,3 +93,13 @@ def repair_history(
                 "so it cannot be said what was deployed. Next: redial deploy"
             )
     return done
+
+
+def _gone(attempt: int, content: str) -> str:
+    """What is said of a deployment before the last that has lost its row."""
+    return (
+        f"the row of an earlier deployment, of files {content[:8]}, is missing in DeploymentHistory and not "
+        "written again: it would be the last one, and nobody goes back to it by a number. Next: redial "
+        f"history --attempt {attempt} says what it was; redial rollback --from a folder or commit goes back "
+        "to its files"
+    )

@@ -19,15 +19,23 @@ from redial.deploy.apply import check, looking, naming, use
 from redial.deploy.earlier import earlier
 from redial.deploy.errors import DeployError
 from redial.deploy.fingerprint import Catalog, Thing
-from redial.deploy.fingerprint.compare import CHANGED, EXCESS, MISSING, RENAMED, TAKEN
+from redial.deploy.fingerprint.compare import (
+    CHANGED,
+    EXCESS,
+    EXCHANGED,
+    MISSING,
+    RENAMED,
+    TAKEN,
+)
 from redial.deploy.fingerprint.model import HIDDEN, ON
-from redial.deploy.fingerprint.repair import ALLOWED, advised, by_files, way
+from redial.deploy.fingerprint.repair import ALLOWED, by_files, way
 from redial.deploy.handwork import LAST, handwork, words_of
 from redial.deploy.history import content_of
 from redial.deploy.live import NOBODY, Live, how_many, live
 from redial.deploy.loss import left_over
 from redial.deploy.port import Connect
-from redial.deploy.verify import UNREAD, Look, home_of, look_over
+from redial.deploy.verify import Look, home_of, left, look_over
+from redial.deploy.whole import told
 from redial.render import render, sides
 from redial.server import label_of
 
@@ -136,7 +144,7 @@ def mark_of(text: str) -> tuple[str, ...]:
             raise ValueError(f"a plan of form {said['version']}, and this Redial knows {VERSION}")
         mark = (said["config"], said["files"], said["fingerprint"], said["broker"], said["told"])
         return tuple(map(str, mark))
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError("not a plan that redial plan --out has written") from error
 
 
@@ -256,8 +264,7 @@ def _others(looks: list[Look]) -> list[str]:
 
 def _unread(looks: list[Look]) -> list[str]:
     """What verification finds and no deployment mends: a person must look first."""
-    home = home_of(looks)
-    return [UNREAD] * (home.installed and home.unread)
+    return [line for one in looks if one.installed for line in left(one)]
 
 
 def _told(
@@ -418,7 +425,7 @@ def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
     if one.unseen:
         return list(one.others)
     return [
-        advised(difference, one.schema)
+        told(one, difference)
         for difference in one.differences
         if (
             difference.thing.kind == "module"
@@ -428,16 +435,21 @@ def _blocked(one: Look, replaced: frozenset[tuple[str, str]]) -> list[str]:
         )
         or (difference.thing.kind == "migration" and difference.how == EXCESS)
         or (difference.how == RENAMED and difference.wanted)
+        or difference.how == EXCHANGED
         or (TAKEN in difference.has and (one.database, difference.thing.name) not in replaced)
     ]
 
 
 def _making_room(one: Look, undo: bool) -> list[str]:
-    """Names of ours that --undo frees: something else has them."""
+    """Names of ours that a deployment frees: another key of ours has them, or with --undo something else."""
+    mixed = [
+        each for one_of in one.differences if one_of.others for each in (one_of, *one_of.others)
+    ]
+    free = [each.thing.name for each in mixed if each.thing.kind == "index"]
     if not undo:
-        return []
+        return free
     going = {str(each.thing) for each in one.differences if way(each) == ALLOWED}
-    return [each.thing.name for each in one.differences if each.has.get(TAKEN) in going]
+    return free + [each.thing.name for each in one.differences if each.has.get(TAKEN) in going]
 
 
 def _refused(

@@ -25,11 +25,16 @@ from redial.deploy.fingerprint import (
     wanted,
 )
 from redial.deploy.fingerprint.compare import WAS
+from redial.deploy.fingerprint.exchanges import with_exchanges
 from redial.deploy.fingerprint.keys import DATABASE, exchanged, needed
 from redial.deploy.fingerprint.lookers import looking_rights
 from redial.deploy.fingerprint.model import MEMBER, OPTION, REMOVED
-from redial.deploy.fingerprint.repair import DEPLOY, advised
+from redial.deploy.fingerprint.repair import DEPLOY
+from redial.deploy.fingerprint.turns import in_turn
+from redial.deploy.hook import hook_misses
 from redial.deploy.port import Connect
+from redial.deploy.whole import told
+from redial.quoting import visible
 from redial.render import Side, render, sides, signed_modules, signer_prefix
 from redial.render.quoting import literal, quote_name
 
@@ -97,14 +102,23 @@ class Look:
         said = [f"in role {role}, not judged: {', '.join(who)}" for role, who in members.items()]
         lookers = sorted(set(looking_rights(self.found).values()))
         said += [f"may look, not judged: {', '.join(lookers)}"] * bool(lookers)
+        said += [_off(own["off"]) for own in self.found.values() if own.get("off")]
         said += [f"accepted: {each}. {self.reasons.get(each, MOVE)}" for each in self.accepted]
-        said += self.remarks
+        said = [*map(visible, said), *self.remarks]
         if self.kept is None and not self.unread:
             said.append(
                 f"what surrounds it {AROUND} is compared with nothing: no deployment has kept it. "
                 "Next: redial baseline"
             )
         return said
+
+
+def _off(job: str) -> str:
+    """What is said of an Agent job that somebody has switched off."""
+    return (
+        f"agent job {job} is switched off, and a deployment leaves it so: what it does is not done. Next: "
+        f"EXECUTE msdb.dbo.sp_update_job @job_name = {literal(job)}, @enabled = 1;"
+    )
 
 
 def home_of(looks: Iterable[Look]) -> Look:
@@ -129,10 +143,15 @@ def findings(looks: Iterable[Look]) -> list[str]:
         if one.installed and uninstalled:
             said = [UNINSTALLED]
         elif one.installed:
-            said += [advised(difference, one.schema) for difference in one.differences]
-            said += [UNREAD] * (one.unread and one.home)
+            said += [told(one, difference) for difference in in_turn(one.differences)]
+            said += left(one)
         found += [f"in {one.database}: {line}" for line in said]
     return found
+
+
+def left(one: Look) -> list[str]:
+    """Findings that no deployment does anything about, and no statement undoes."""
+    return [UNREAD] * (one.unread and one.home) + hook_misses(one.schema, one.wanted, one.found)
 
 
 AROUND = "(options of the database, rights on it, its triggers)"
@@ -276,7 +295,9 @@ def _judged(one: _Seen, config: Config, known: Known, place: int) -> Look:
     kept = known.of(place, one.catalog)
     differences = [
         difference
-        for difference in compare(one.wanted, one.catalog, kept or {})
+        for difference in with_exchanges(
+            compare(one.wanted, one.catalog, kept or {}), one.wanted, one.catalog
+        )
         if difference.thing != Thing("role membership", "db_owner", config.roles.module)
     ]
     if kept is not None:

@@ -54,7 +54,7 @@ def read(directory: Path) -> dict[str, str]:
         raise ValueError(
             f"{directory} has no {SUMS}: it is no folder that redial render has written"
         )
-    said = dict(line.split("  ", 1)[::-1] for line in sums.read_text("utf-8").splitlines())
+    said = _said(sums)
     present = _present(directory) - {SUMS}
     wrong = [f"{name} is missing" for name in said if name not in present]
     wrong += [f"{name} is not in {SUMS}" for name in present if name not in said]
@@ -70,6 +70,16 @@ def read(directory: Path) -> dict[str, str]:
         raise (LineEnds if len(wrong) == bool(ends) else ValueError)("; ".join(sorted(wrong)))
     files = {name: (directory / name).read_bytes().decode("utf-8") for name in said}
     return parts_in(files) | files
+
+
+def _said(sums: Path) -> dict[str, str]:
+    """Digest of each file, as SHA256SUMS has it. Raises ValueError, as ``read`` does."""
+    try:
+        return dict(line.split("  ", 1)[::-1] for line in sums.read_text("utf-8").splitlines())
+    except ValueError as error:
+        raise ValueError(
+            f"{sums.parent} has a {SUMS} that cannot be read: no line of digest and name, or not UTF-8"
+        ) from error
 
 
 def _with_lf(text: bytes) -> bytes:

@@ -206,6 +206,14 @@ def test_a_file_whose_name_differs_is_refused(tmp_path):
         load(path)
 
 
+def test_a_name_that_is_not_the_files_is_told_with_all_else_that_is_wrong(tmp_path):
+    path = tmp_path / "other.toml"
+    path.write_text(AUDIT.read_text(encoding="utf-8") + "\n[nothing]\na = 1\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as refused:
+        load(path)
+    assert [line.partition(":")[0] for line in refused.value.problems] == ["nothing", "name"]
+
+
 def test_a_file_that_cannot_be_read_is_a_config_error(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read"):
         load(tmp_path / "absent.toml")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .by_hand import ALLOWED, FILES, Change
+from .by_hand import ALLOWED, FILES, UNASKED, Change
 
 CHANGES: dict[str, Change] = {
     "a right revoked": Change(
@@ -96,7 +96,7 @@ CHANGES: dict[str, Change] = {
     "a module user who may not enter": Change(
         ALLOWED,
         "DENY CONNECT TO audit_module;",
-        "permission CONNECT to audit_module on DATABASE is there, and no file",
+        "permission CONNECT to audit_module on DATABASE: state is deny, not grant",
     ),
     "a right of our role elsewhere": Change(
         ALLOWED,
@@ -124,6 +124,11 @@ CHANGES: dict[str, Change] = {
         "CREATE CERTIFICATE theirs ENCRYPTION BY PASSWORD = N'Pa55word!' WITH SUBJECT = N'x'; "
         "GRANT CONTROL ON CERTIFICATE::theirs TO audit_sender;",
         "permission CONTROL to audit_sender on CERTIFICATE theirs is there, and no file",
+    ),
+    "our user may not enter any more": Change(
+        UNASKED,
+        "REVOKE CONNECT FROM audit_module;",
+        "permission CONNECT to audit_module on DATABASE is missing",
     ),
     "everybody who may enter may send": Change(
         ALLOWED,

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from .by_hand import ALLOWED, FILES, NOBODY, PERSON, TAKEN, UNASKED, Change
 
+
+def exchanged(one: str, other: str, table: str = "") -> str:
+    """Statements that exchange two names, of columns where a table is told."""
+    kind = ", N'COLUMN'" if table else ""
+    return "".join(
+        f"EXECUTE sp_rename N'audit.{table}{old}', N'{new}'{kind}; "
+        for old, new in ((one, "tmp"), (other, one), ("tmp", other))
+    )
+
+
 CHANGES: dict[str, Change] = {
     "a table of somebody's": Change(
         PERSON,
@@ -312,6 +322,60 @@ CHANGES: dict[str, Change] = {
         "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc; "
         "ALTER TABLE audit.Landing DROP COLUMN LandedUtc;",
         "column LandedUtc of Landing is missing",
+    ),
+    "names of two keys exchanged": Change(
+        UNASKED,
+        exchanged("PK_ErrorLog", "PK_DeadLetter"),
+        "index PK_DeadLetter of DeadLetter is missing, and PK_ErrorLog there is like it; names are mixed up",
+    ),
+    "names of three keys passed on": Change(
+        UNASKED,
+        "EXECUTE sp_rename N'audit.PK_ErrorLog', N'tmp'; EXECUTE sp_rename N'audit.PK_DeadLetter', "
+        "N'PK_ErrorLog'; EXECUTE sp_rename N'audit.PK_Landing', N'PK_DeadLetter';",
+        "index PK_DeadLetter of DeadLetter is missing, and PK_ErrorLog there is like it; names are mixed up",
+    ),
+    "names of two defaults exchanged": Change(
+        UNASKED,
+        exchanged("DF_Landing_LandedUtc", "DF_ErrorLog_AddedUtc"),
+        "column AddedUtc of ErrorLog: default's name is DF_Landing_LandedUtc, not DF_ErrorLog_AddedUtc; ",
+    ),
+    "the name of a default is another column's": Change(
+        UNASKED,
+        "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc; ALTER TABLE audit.Landing ADD "
+        "CONSTRAINT DF_Landing_LandedUtc DEFAULT (N'x') FOR SenderHost;",
+        "column LandedUtc of Landing: default is nothing, not SYSUTCDATETIME(); names are mixed up",
+    ),
+    "another default with another name": Change(
+        UNASKED,
+        "ALTER TABLE audit.Landing DROP CONSTRAINT DF_Landing_LandedUtc; ALTER TABLE audit.Landing ADD "
+        "CONSTRAINT DF_x DEFAULT (GETDATE()) FOR LandedUtc;",
+        "column LandedUtc of Landing: default is (getdate()), not SYSUTCDATETIME(). Who",
+    ),
+    "names of two tables exchanged": Change(
+        PERSON,
+        exchanged("ErrorLog", "DeadLetter"),
+        "table DeadLetter has the columns of ErrorLog, and ErrorLog has the columns of DeadLetter",
+    ),
+    "names of three tables exchanged": Change(
+        PERSON,
+        exchanged("ErrorLog", "DeadLetter") + exchanged("ErrorLog", "Landing"),
+        "their names have been exchanged",
+    ),
+    "names of two columns exchanged": Change(
+        PERSON,
+        exchanged("MessageId", "ConversationId", "Landing."),
+        "column ConversationId of Landing stands in the place of MessageId",
+    ),
+    "names of two columns of a key exchanged": Change(
+        PERSON,
+        exchanged("BatchId", "PartitionId", "SendLedger."),
+        "column BatchId of SendLedger stands in the place of PartitionId",
+    ),
+    "the name of our key on another table of ours": Change(
+        TAKEN,
+        "ALTER TABLE audit.ErrorLog DROP CONSTRAINT PK_ErrorLog; ALTER TABLE audit.Landing ADD "
+        "CONSTRAINT PK_ErrorLog UNIQUE (MessageId);",
+        "index PK_ErrorLog of ErrorLog is missing",
     ),
     "a right to be passed on, of somebody's": Change(
         ALLOWED,

@@ -82,6 +82,29 @@ CHANGES: dict[str, Change] = {
         "DROP TRIGGER audit.Outbox_Insert;",
         "module Outbox_Insert of Outbox is missing",
     ),
+    "a trigger of our name on another table of ours": Change(
+        TAKEN,
+        "DROP TRIGGER audit.Outbox_Insert; EXECUTE (N'CREATE TRIGGER audit.Outbox_Insert ON audit.Landing "
+        "AFTER INSERT AS RETURN;');",
+        "module Outbox_Insert of Outbox is missing",
+    ),
+    "our trigger on another table": Change(
+        TAKEN,
+        "DROP TRIGGER audit.Outbox_Insert; EXECUTE (N'CREATE TRIGGER audit.Outbox_Insert ON audit.Landing "
+        "AFTER INSERT AS /* Redial 0.1.0, configuration audit */ RETURN;');",
+        "module Outbox_Insert of Outbox is missing",
+    ),
+    "a table in a procedure's place": Change(
+        PERSON,
+        "DROP PROCEDURE audit.usp_LogError; CREATE TABLE audit.usp_LogError (A int NOT NULL);",
+        "table usp_LogError is there, and no file",
+    ),
+    "a check in a procedure's place": Change(
+        TAKEN,
+        "DROP PROCEDURE audit.usp_LogError; ALTER TABLE audit.Landing ADD CONSTRAINT usp_LogError CHECK "
+        "(MessageSequence >= 0);",
+        "module usp_LogError is missing",
+    ),
     "a trigger is switched off": Change(
         UNASKED,
         "DISABLE TRIGGER audit.Outbox_Insert ON audit.Outbox;",

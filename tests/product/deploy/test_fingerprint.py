@@ -46,6 +46,7 @@ NEVER = {
         "DeploymentAttempt",
         "unfinished",
     ): "a plan says it, no finding: whoever deploys looks before its end",
+    ("columns", "column_id"): "two together tell that names are exchanged: test_names.py",
     ("triggers", "name"): "of our schema: a module of its own; see the row more",
     ("triggers", "owner"): "of our schema: a module of its own; see the row more",
 }
@@ -81,6 +82,7 @@ PARTLY = {
     ("permissions", "column_name"): "of columns",
     ("permissions", "other_name"): "of what is no object",
     ("permissions", "owner"): "what dbo has granted is as if the owner had",
+    ("permissions", "minor_id"): "of objects: the number of a column",
     ("permissions", "major_id"): "the name says it; see the row more",
     ("marks", "type"): "of objects only, tables and queues told apart",
     ("DeploymentText", "Known"): "what is compared with",

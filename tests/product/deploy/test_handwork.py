@@ -124,6 +124,9 @@ def test_what_was_adopted_is_part_of_the_files_from_then_on(site, project, capsy
     capsys.readouterr()
     assert status_of(deploy, server=site.server) == ERROR
     assert "was adopted over another text than the one rendered now" in capsys.readouterr().err
+    path.write_bytes(bytes(range(256)))
+    assert status_of(plan, server=site.server) == ERROR
+    assert f"{path}: is not UTF-8: " in capsys.readouterr().err
 
 
 def test_adopt_names_what_it_cannot_take(site, project, capsys):

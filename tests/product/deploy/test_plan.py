@@ -161,9 +161,14 @@ def test_a_plan_holds_for_the_state_it_was_made_for_and_no_other(server, tmp_pat
         capsys.readouterr().err
     )
     # 3. no plan at all
-    Path(file).write_text("{}")
-    assert status_of(deploy, server=server, plan_file=file) == ERROR
-    assert "not a plan" in capsys.readouterr().err
+    for text in (b"{}", b"[1]", b"7", b"", b"[" * 9999, "{}".encode("utf-16"), bytes(range(256))):
+        Path(file).write_bytes(text)
+        assert status_of(deploy, server=server, plan_file=file) == ERROR
+        said = capsys.readouterr().err
+        assert said.startswith(f"--plan {file}: ") and "redial plan --out writes one" in said
+        assert "no plan that" in said or "not a plan" in said
+    assert status_of(deploy, server=server, plan_file=str(tmp_path)) == ERROR
+    assert f"--plan {tmp_path}: Is a directory\n" in capsys.readouterr().err
 
 
 def test_the_json_of_a_plan_has_every_action(installed, capsys):
@@ -244,7 +249,9 @@ def test_stale_files_are_refused_before_the_server_is_asked(folder, monkeypatch,
     monkeypatch.setattr("redial.cli.installing.project", lambda: here)
     assert status_of(deploy, server="Server=nowhere;Database=x") == ERROR
     said = capsys.readouterr().err
-    assert "is not what the configuration and the templates say" in said and file.name in said
+    assert (
+        f"is not what the configuration and the templates say: {file.name}: stale, {SUMS}: " in said
+    )
     shutil.rmtree(folder)
     assert status_of(deploy, server="Server=nowhere;Database=x") == ERROR
     assert "sql/generated/audit: is not there" in capsys.readouterr().err

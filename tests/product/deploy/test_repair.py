@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redial.cli.deploy import deploy, drift, plan, verify
-from redial.cli.history import history, repair, rollback
+from redial.cli.history import baseline, history, repair, rollback
 from redial.paths import GENERATED
 
 from .conftest import another_revision, run, status_of
@@ -91,7 +91,32 @@ def test_a_lost_row_is_written_again_where_all_is_as_the_files_make_it(site, cap
 
 def test_a_database_without_it_has_no_history_to_repair(site, capsys):
     assert status_of(repair, server=site.empty) == ERROR
-    assert "nothing of 'audit' is in this database" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("repair: nothing of 'audit' is in this database\n")
+
+
+@pytest.mark.parametrize("command", [baseline, drift, history])
+def test_an_error_of_the_history_begins_with_the_command_that_was_called(site, command, capsys):
+    run(site.server, "EXECUTE sys.sp_rename N'audit.DeploymentHistory.Version', N'V2';")
+    assert status_of(command, server=site.server) == ERROR
+    assert capsys.readouterr().err.startswith(f"{command.__name__}: Msg 207: ")
+    run(site.server, "EXECUTE sys.sp_rename N'audit.DeploymentHistory.ContentHash', N'C2';")
+    assert status_of(repair, server=site.server) == 0
+    assert "Next: redial deploy" in capsys.readouterr().out
+
+
+def test_the_row_of_an_earlier_deployment_is_named_and_not_written_again(site, tmp_path, capsys):
+    folder = Path(shutil.copytree(GENERATED / "audit", tmp_path / "audit"))
+    later = {"from_folder": str(another_revision(folder, "usp_LogError"))}
+    assert status_of(deploy, server=site.server, **later) == 0
+    content = "SELECT ContentHash FROM audit.DeploymentHistory ORDER BY DeploymentId;"
+    first, last = run(site.server, content)
+    run(site.server, "DELETE FROM audit.DeploymentHistory WHERE DeploymentId = 1;")
+    capsys.readouterr()
+    assert status_of(repair, server=site.server, **later) == 0
+    said = capsys.readouterr().out
+    assert f"the row of an earlier deployment, of files {first[0][:8]}, is missing" in said
+    assert "redial history --attempt 1 " in said and "nothing to repair" not in said
+    assert run(site.server, content) == [last]
 
 
 def test_one_attempt_is_told_with_its_plan_and_all_of_them_as_json(site, capsys):

@@ -231,6 +231,9 @@ def test_files_that_are_not_what_their_digests_say_are_named(site, repository, c
     git(repository, "commit", "-q", "-a", "-m", "bad")
     said = refused(site, "HEAD", capsys)
     assert "--from HEAD: sql/generated/audit: 1_core.sql was changed after it was rendered" in said
+    for said in (b"x\n", bytes(range(256))):
+        (folder / "SHA256SUMS").write_bytes(said)
+        assert "it has a SHA256SUMS that cannot be read" in refused(site, str(folder), capsys)
     (folder / "SHA256SUMS").unlink()
     assert "it has no SHA256SUMS" in refused(site, str(folder), capsys)
 
@@ -242,7 +245,10 @@ def test_files_of_another_version_of_redial_are_named(site, repository, capsys):
     lines = [line for line in sums.read_text().splitlines(True) if "CONTENTS" not in line]
     sums.write_text("".join(lines))
     said = refused(site, str(summed(folder)), capsys)
-    assert "has no 90_deployment.data.sql, or another version of Redial wrote it" in said
+    assert (
+        "has no file with the part 90_deployment.data.sql, or another version of Redial wrote it"
+        in said
+    )
 
 
 def test_what_a_commit_lacks_is_named(site, repository, capsys):

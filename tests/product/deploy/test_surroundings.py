@@ -86,10 +86,9 @@ CHANGES = {
 
 BY_NOBODY = (
     "the broker is another one",
-    "the owner of the database",
     "nobody would drop our service",
 )
-"""A number that nobody gives again, a name that may be gone, what only the next deployment writes."""
+"""A number that nobody gives again, what only the next deployment writes."""
 
 
 @pytest.mark.parametrize("what", CHANGES)

@@ -26,7 +26,7 @@ CREATE TABLE dbo.history (instance_id int IDENTITY PRIMARY KEY, job nvarchar(128
     run_status int, message nvarchar(4000));
 GO
 CREATE VIEW dbo.sysjobs_view AS
-SELECT name, description, SUSER_SID(owner) AS owner_sid FROM dbo.jobs;
+SELECT name, description, enabled, SUSER_SID(owner) AS owner_sid FROM dbo.jobs;
 GO
 CREATE VIEW dbo.sysjobs AS SELECT job_id, name, enabled, date_created FROM dbo.jobs;
 GO

@@ -7,6 +7,7 @@ import pytest
 
 from redial.config import load
 from redial.deploy import verify
+from redial.deploy.verify import look
 from redial.paths import CONFIGS
 from redial_broker.exec import replicas
 from redial_broker.exec.objects import CATALOG_FUNCTIONS
@@ -159,6 +160,24 @@ def test_a_job_that_somebody_has_deleted_is_named_by_verify(agent):
     ]
     run(agent, rendered(CONFIG)[SCRIPT])
     assert found() == []
+
+
+def test_a_job_that_somebody_has_switched_off_is_said_and_stays_off(agent):
+    """Deploying again leaves it so (92_jobs): it is a note, no finding."""
+
+    def notes() -> list[str]:
+        [one] = look(CONFIG, lambda: Connection(agent.instance, "lab"))
+        assert one.differences == []
+        return [note for note in one.notes() if "agent job" in note]
+
+    assert notes() == []
+    job = "Redial audit: retire, lab"
+    agent.sa.execute(f"UPDATE msdb.dbo.jobs SET enabled = 0 WHERE name = N'{job}';")
+    run(agent, rendered(CONFIG)[SCRIPT])
+    assert notes() == [
+        f"agent job {job} is switched off, and a deployment leaves it so: what it does is not done. "
+        f"Next: EXECUTE msdb.dbo.sp_update_job @job_name = N'{job}', @enabled = 1;"
+    ]
 
 
 def test_where_there_is_no_agent_verify_asks_for_no_job():

@@ -31,12 +31,17 @@ from redial.deploy.fingerprint.model import (
     securable,
     written,
 )
+from redial.quoting import visible
 
 MISSING, EXCESS, CHANGED = "missing", "in excess", "changed"
 RENAMED = "renamed"
 """A table of ours has got another name, or is in another schema (``found``)."""
+EXCHANGED = "exchanged"
+"""Tables of ours have each other's names (``exchanges``)."""
 SINCE = "since"
 """Otherwise than the last deployment found it (``surroundings``)."""
+PLACE = "place"
+"""Of a column: its place among the others."""
 TEXT, DIGEST = "text ", 12
 """How a text is called in a finding, by the first characters of its digest."""
 DIFF_LINES = 12
@@ -49,7 +54,7 @@ class Difference:
 
     thing: Thing
     how: str
-    """missing, in excess, changed, renamed, since."""
+    """missing, in excess, changed, renamed, exchanged, since."""
     what: str = ""
     """The property that differs."""
     wanted: str = ""
@@ -61,8 +66,27 @@ class Difference:
     """All that is found of it; nothing where it is part of a table type, which cannot be altered."""
     written: tuple[str, str] | None = field(default=None, compare=False, repr=False)
     """wanted and found as they are written, of an expression."""
+    others: tuple[Difference, ...] = field(default=(), compare=False, repr=False)
+    """Those with whose names it is mixed up: only one statement mends all of them (``exchanges``)."""
 
     def __str__(self) -> str:
+        """One line; a module's text has lines of its own behind it."""
+        said = visible(self._said())
+        return f"{said}\n{self.diff()}" if self._is_text else said
+
+    @property
+    def _is_text(self) -> bool:
+        plain = self.how == CHANGED and self.what == "text"
+        return plain and self.found != HIDDEN and not self.others
+
+    def _said(self) -> str:
+        if not self.others:
+            return self._alone()
+        mixed = "; ".join(map(str, self.others))
+        return f"{self._alone()}; names are mixed up, and so: {mixed}"
+
+    def _alone(self) -> str:
+        """The sentence, without those it is mixed up with."""
         if self.how == MISSING:
             alike = self.has.get(SEVERAL, self.has.get(ALIKE))
             return f"{self.thing} is missing" + (f", and {alike} there is like it" if alike else "")
@@ -72,15 +96,22 @@ class Difference:
             missing = f", and {self.wanted} is missing" if self.wanted else ""
             where = "is in another schema" if self.found else "under another name"
             return f"{self.thing} was made by Redial, and {where}{missing}"
+        if self.how == EXCHANGED:
+            pairs = [f"{now} has the columns of {right}" for now, right in self.has.items()]
+            return f"{self.thing.kind} {', and '.join(pairs)}: their names have been exchanged"
+        if self.what == PLACE:
+            stands = (
+                f"{self.thing} stands in the place of {self.found}, and {self.found} in its place"
+            )
+            return f"{stands}: their names look exchanged"
         if self.how == EXCESS and self.thing.kind == "deployment":
             return f"a {self.thing}"
         if self.how == EXCESS:
             return f"{self.thing} is there, and no file of this configuration makes it{self._as()}"
         if self.found == HIDDEN:
             return f"{self.thing}: its text is encrypted, or hidden from this login"
-        if self.what == "text":
-            said = "has another text than the file (- is there now, + in the file)"
-            return f"{self.thing} {said}:\n{self.diff()}"
+        if self._is_text:
+            return f"{self.thing} has another text than the file (- is there now, + in the file):"
         wanted, found = self.written or (self.wanted, self.found)
         return f"{self.thing}: {self.what} is {found or 'nothing'}, not {wanted or 'nothing'}"
 
@@ -119,7 +150,7 @@ class Difference:
         )[2:]
         if len(lines) > DIFF_LINES:
             lines = [*lines[:DIFF_LINES], f"({len(lines) - DIFF_LINES} lines more)"]
-        return "\n".join(f"    {line}" for line in lines)
+        return "\n".join(f"    {visible(line.expandtabs(4))}" for line in lines)
 
 
 NOTHING_KEPT: Mapping[Thing, Properties] = MappingProxyType({})
@@ -153,14 +184,21 @@ def compare(
         and not _kept(thing, wanted, found)
     }
     ours = _under_another_name(wanted, found, extra)
+    in_place = {each.has[TAKEN] for each in differences if TAKEN in each.has}
     for each in differences:
         may_be = [one.thing.name for one in ours if each.thing.name in one.wanted.split(", ")]
         if may_be and each.how == MISSING and each.thing.kind == "table":
             each.has[NOW_CALLED] = ", ".join(may_be)
     excess = [
-        Difference(thing, EXCESS, found=_in_excess(found[thing]), has=_alterable(thing, found))
+        Difference(
+            thing,
+            EXCESS,
+            found=_in_excess(found[thing]),
+            has=_alterable(thing, found)
+            | ({IN_PLACE: "of ours"} if str(thing) in in_place else {}),
+        )
         for thing in extra - {one.thing for one in ours} - _renamed(differences, extra, found)
-        if not any(thing.belongs_to(owner) for owner in extra)
+        if str(thing) in in_place or not any(thing.belongs_to(owner) for owner in extra)
     ]
     return differences + sorted([*ours, *excess], key=lambda one: one.thing)
 
@@ -241,6 +279,10 @@ NOW_CALLED = "now called"
 """Of a table that is missing: tables of ours with other names, of which one may be it."""
 TAKEN = "taken by"
 """Of what is missing: another object that has its name."""
+STAYS = "stays"
+"""With TAKEN, where no deployment touches that other object."""
+IN_PLACE = "in the place"
+"""Of what is in excess: it has the name of something of ours that is missing."""
 WAS = "was"
 """Of an option of the database that is not as it must be: its value at the last deployment."""
 _ONLY_LOOKED_AT = SURROUNDING | {"mark", "owned object", MEMBER, ELSEWHERE}
@@ -261,7 +303,7 @@ def _of(thing: Thing, wanted: Properties, catalog: Catalog) -> list[Difference]:
     """The differences of one thing."""
     found = catalog.get(thing)
     if found is None:
-        return [Difference(thing, MISSING, wants=wanted, has=dict(_taken(thing, catalog)))]
+        return [Difference(thing, MISSING, wants=wanted, has=dict(_taken(thing, wanted, catalog)))]
     has = _alterable(thing, catalog)
     differ = [
         what
@@ -313,14 +355,27 @@ def _alterable(thing: Thing, found: Catalog) -> Properties:
     return {} if of_a_type else found.get(thing, {})
 
 
-def _taken(thing: Thing, found: Catalog) -> Properties:
-    """By which other object its name is taken."""
-    if thing.kind not in OBJECTS:
+def _taken(thing: Thing, wanted: Properties, found: Catalog) -> Properties:
+    """By which other object its name is taken: a schema has it once, for constraints too."""
+    if not _named_in_the_schema(thing, wanted):
         return {}
-    for other in found:
-        if other.kind in OBJECTS - {thing.kind} and other.object_name == thing.name:
-            return {TAKEN: str(other)}
+    for other, own in found.items():
+        if other == thing or other.object_name != thing.name:
+            continue
+        if _named_in_the_schema(other, own) and Thing("type", other.of) not in found:
+            stays = other.kind in ("table", "queue") or (
+                other.kind == "index" and other.of not in object_names()
+            )
+            return {TAKEN: str(other)} | ({STAYS: "by a person"} if stays else {})
     return {}
+
+
+def _named_in_the_schema(thing: Thing, own: Properties) -> bool:
+    """Whether no other object of the schema can have its name."""
+    if thing.kind == "index":
+        return own.get("role") in ("primary key", "unique constraint")
+    constraint = thing.kind in ("check", "foreign key") and "." not in thing.of
+    return thing.kind in OBJECTS or constraint
 
 
 def _in_excess(own: Properties) -> str:

@@ -22,9 +22,12 @@ from redial.deploy.fingerprint.keys import (
 )
 from redial.deploy.fingerprint.lookers import GUEST, definitions_for, rights_to_look
 from redial.deploy.fingerprint.model import (
+    CONNECT,
     DATABASE_NOTIFICATION,
     DATABASE_TRIGGER,
     ELSEWHERE,
+    GRANTED,
+    GRANTEE,
     HIDDEN,
     MADE,
     MARKED_INSIDE,
@@ -32,6 +35,7 @@ from redial.deploy.fingerprint.model import (
     ON,
     OPTION,
     OWN_GATE,
+    PERMISSION,
     POWER,
     REMOVED,
     ROUTE_OF_ALL,
@@ -41,6 +45,7 @@ from redial.deploy.fingerprint.model import (
     switch,
 )
 from redial.deploy.fingerprint.queries import CONTENTS, Row, contents, jobs, questions, sets_of
+from redial.deploy.fingerprint.spelling import respell
 from redial.deploy.fingerprint.surroundings import OPTIONS_QUESTION, option_name
 from redial.deploy.fingerprint.wanted import HISTORY, OWNED
 from redial.odbc import NOT_ALLOWED, server_message
@@ -115,6 +120,8 @@ def found(
     principals = [thing.name for thing in files if thing.kind in ("user", "role")]
     routes = [thing.name for thing in files if thing.kind == "route"]
     spelled = files if insensitive else {}
+    if insensitive:
+        respell(answers, files)
     reader = _Reader(schema, answers, spelled, signer, principals, routes)
     columns = [(thing.of, thing.name) for thing in reader.catalog if thing.kind == "column"]
     tasks = [thing.name for thing in files if thing.kind == "agent job"]
@@ -132,6 +139,7 @@ def found(
     if ask_jobs:
         reader.jobs(tasks, sets[-1])
     _same_collation(reader.catalog, files, database["collation"])
+    _entering(reader.catalog, files)
     return Found(
         reader.catalog,
         database["name"],
@@ -149,6 +157,14 @@ def _same_collation(catalog: Catalog, files: Catalog, usual: str) -> None:
     for thing, own in catalog.items():
         if own.get("collation") == usual and not files.get(thing, {}).get("collation"):
             own["collation"] = ""
+
+
+def _entering(catalog: Catalog, files: Catalog) -> None:
+    """Of users that no file makes it is not asked whether they may enter."""
+    for thing, own in list(catalog.items()):
+        plain = own.get(PERMISSION) == CONNECT and own["state"] == GRANTED
+        if plain and thing not in files and own[GRANTEE] != GUEST:
+            del catalog[thing]
 
 
 class _Reader:
@@ -232,7 +248,8 @@ class _Reader:
         for task in tasks:
             made = [row for row in rows if not row["can"] or f": {task}, " in row["Name"]]
             if any(not row["can"] or row["there"] for row in made):
-                self.put("agent job", task)
+                off = [row["Name"] for row in made if row["there"] and not row["runs"]]
+                self.put("agent job", task, off=off[0] if off else "")
 
     def _principals(self) -> None:
         for row in self.answers["schema"]:

@@ -75,6 +75,7 @@ def _column(row: Row) -> dict[str, str]:
         identity += " not for replication"
     default = row["default_value"]
     return {
+        written("place"): str(int(row["column_id"])),
         "type": type_text(row),
         "nullable": switch(row["is_nullable"]),
         "identity": identity,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from redial.quoting import quote_name
+from redial.quoting import quote_name, visible
 
 Properties = dict[str, str]
 """By name; an empty text stands for nothing there."""
@@ -23,7 +23,7 @@ class Thing(NamedTuple):
 
     def __str__(self) -> str:
         join = "on" if self.kind == "permission" else "of"
-        return f"{self.kind} {self.name}" + (f" {join} {self.of}" if self.of else "")
+        return visible(f"{self.kind} {self.name}" + (f" {join} {self.of}" if self.of else ""))
 
     @property
     def object_name(self) -> str:
@@ -33,6 +33,8 @@ class Thing(NamedTuple):
     def belongs_to(self, other: Thing) -> bool:
         """Whether it goes when the other goes."""
         kind = other.kind.upper()
+        if self.kind == "permission" and self.of == "DATABASE":
+            return other.kind == "user" and self.name == right(CONNECT, other.name)
         if self.kind == "permission":
             whole = "OBJECT" if other.kind in OBJECTS and not other.of else kind
             on = securable(whole, other.name)
@@ -87,6 +89,7 @@ _OWNERS = {
 """Kinds of what each kind can belong to; of the others whatever has the name."""
 
 OPTION = "database option"
+DATABASE_OWNER = Thing(OPTION, "owner")
 DATABASE_PERMISSION = "permission of others"
 """On the whole database, and so on what is ours."""
 MEMBER = "member"
@@ -116,6 +119,8 @@ def written(what: str) -> str:
     return f"{what} {AS_WRITTEN}"
 
 
+CONNECT = "CONNECT"
+"""The right to enter a database, which CREATE USER gives."""
 PERMISSION, GRANTEE, GRANTOR = "permission", "grantee", "grantor"
 ON_KIND, ON_SCHEMA, ON_NAME, ON_COLUMN = "on kind", "on schema", "on name", "on column"
 """Of a right that is found, what its statement is written of; grantor: empty for the owner, schema: for the

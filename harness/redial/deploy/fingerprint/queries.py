@@ -97,14 +97,15 @@ def contents(schema: str, columns: Iterable[tuple[str, str]]) -> str:
 
 
 def jobs(schema: str) -> str:
-    """Which Agent jobs this configuration made, and whether each is there.
+    """Which Agent jobs this configuration made, whether each is there, and switched on.
 
     A row with ``can`` 0 where it can make none (as 92_jobs asks), or may not look.
     """
     own = quote_name(schema)
     look = (
         f"SELECT 1 AS can, o.Name, CASE WHEN EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j "
-        f"WHERE j.name = o.Name) THEN 1 ELSE 0 END AS there "
+        f"WHERE j.name = o.Name) THEN 1 ELSE 0 END AS there, CASE WHEN EXISTS (SELECT 1 FROM "
+        "msdb.dbo.sysjobs_view AS j WHERE j.name = o.Name AND j.enabled = 0) THEN 0 ELSE 1 END AS runs "
         f"FROM {own}.[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB';"
     )
     return (
@@ -112,6 +113,6 @@ def jobs(schema: str) -> str:
         "OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL "
         "OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0 "
         "OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sysjobs_view', N'OBJECT', N'SELECT'), 0) = 0 "
-        "SELECT 0 AS can, N'' AS Name, 0 AS there; "
+        "SELECT 0 AS can, N'' AS Name, 0 AS there, 1 AS runs; "
         f"ELSE EXECUTE sys.sp_executesql {literal(look)};"
     )

@@ -16,19 +16,25 @@ from redial.deploy.fingerprint.compare import (
     ALIKE,
     CHANGED,
     EXCESS,
+    EXCHANGED,
+    IN_PLACE,
     MISSING,
     NOW_CALLED,
     OURS,
+    PLACE,
     RENAMED,
     SEVERAL,
     SINCE,
+    STAYS,
     TAKEN,
     Difference,
 )
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, MASTER_KEY, SIGNER
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
+    DATABASE_OWNER,
     DENIED,
+    GRANTEE,
     HIDDEN,
     MARKED_INSIDE,
     OFF,
@@ -36,9 +42,14 @@ from redial.deploy.fingerprint.model import (
     OPTION,
     OWN_GATE,
     Thing,
+    written,
 )
-from redial.deploy.fingerprint.statements import is_disabled, statement
-from redial.quoting import literal, qualified, quote_name
+from redial.deploy.fingerprint.statements import (
+    is_disabled,
+    stands_in_the_place,
+    statement,
+)
+from redial.quoting import in_one_line, literal, qualified, quote_name, visible
 
 FILES, UNASKED, ALLOWED, REPLACED, PERSON = "files", "unasked", "allowed", "replaced", "person"
 """The five ways."""
@@ -121,12 +132,15 @@ def way(difference: Difference) -> str:
         return FILES
     if (thing.kind, what) == ("module", "text") and difference.found != HIDDEN:
         return REPLACED
-    if how in (SINCE, RENAMED) or statement(difference, "") is None:  # whatever the schema's name
+    if (
+        how in (SINCE, RENAMED, EXCHANGED) or what == PLACE or statement(difference, "") is None
+    ):  # whatever the schema's name
         return PERSON
     if how == EXCESS:
         if thing.kind == "setting":
             return UNASKED
-        return PERSON if thing.kind in _HOLDS or _stands_alone(thing) else ALLOWED
+        alone = _stands_alone(thing) or stands_in_the_place(difference)
+        return PERSON if thing.kind in _HOLDS or alone else ALLOWED
     if ALIKE in difference.has and thing.kind == "column":
         return PERSON if SEVERAL in difference.has else ALLOWED
     if how == MISSING:
@@ -151,16 +165,21 @@ def ways_of(overwrite: bool, undo: bool) -> tuple[str, ...]:
     return (UNASKED, *[ALLOWED] * undo, *[REPLACED] * overwrite)
 
 
-def advised(difference: Difference, schema: str) -> str:
-    """A difference, and what to do about it."""
+def advised(difference: Difference, schema: str, sql: str | None = None) -> str:
+    """A difference, and what to do about it. sql: as ``next_step`` has it."""
     said = str(difference)
     gap = GAP if "\n" in said else ". "
-    return f"{said}{gap}Who may: {who_may(difference)}. Next: {next_step(difference, schema)}"
+    step = visible(next_step(difference, schema, sql))
+    return f"{said}{gap}Who may: {who_may(difference)}. Next: {step}"
 
 
 def who_may(difference: Difference) -> str:
     """Whose right is enough to mend it."""
     kind = difference.thing.kind
+    if difference.thing == DATABASE_OWNER:
+        return (
+            "a member of sysadmin, or whoever may take the database over and impersonate that login"
+        )
     if kind in ("database", OPTION):
         return "the database's owner, or whoever may ALTER it"
     if kind == "gate" and difference.how == CHANGED:
@@ -168,11 +187,15 @@ def who_may(difference: Difference) -> str:
     return "db_owner"
 
 
-def next_step(difference: Difference, schema: str) -> str:
-    """What to do about a difference, one sentence or one statement."""
+def next_step(difference: Difference, schema: str, sql: str | None = None) -> str:
+    """What to do about a difference, one sentence or one statement.
+
+    sql: the statement, where more is known than the difference says of it (``whole``).
+    """
     if difference.how == RENAMED:
         return _named_again(difference, schema)
-    sql, how = statement(difference, schema), way(difference)
+    sql, how = sql or statement(difference, schema), way(difference)
+    sql = in_one_line(sql) if sql else None
     if difference.how == SINCE:
         keep = "when it is meant to be so, redial baseline, which keeps it as it is now."
         return f"{sql} /* or, {keep} */" if sql else f"undo it; or, {keep}"
@@ -182,7 +205,7 @@ def next_step(difference: Difference, schema: str) -> str:
             "redial deploy --overwrite replaces it. It has lost our comment and may be somebody's: look at "
             f"its text first.{dropped}"
         )
-    if how == FILES:
+    if how == FILES or TAKEN in difference.has:
         return _by_files(difference)
     if sql is None:
         return _by_nobody(difference)
@@ -210,6 +233,15 @@ def _why(difference: Difference, how: str) -> str:
             )
         if kind == "gate":
             return "when what it was closed for is over"
+        if difference.how == EXCHANGED:
+            return "until then a deployment is refused; look at what has come into them meanwhile"
+        if difference.what == PLACE:
+            return (
+                "if that was it: their order, and no more, says so. When the table was made again in this "
+                "order, write it down: sql/accepted.toml"
+            )
+        if stands_in_the_place(difference):
+            return "ask who made it: it has the name of a key of ours, so a deployment is refused"
         if difference.how == EXCESS:
             return f"ask who made it: {_HOLDS.get(kind, _ALONE)}; no deployment does this"
         if SEVERAL in difference.has:
@@ -224,8 +256,8 @@ def _why(difference: Difference, how: str) -> str:
         return f"takes the DENY away: ask who denied it, and why. {CHOSEN}"
     if kind == "schema":
         return (
-            "takes every right on what is in it away, and redial deploy gives ours again: look who else "
-            f"has some. {CHOSEN}"
+            "every right on what is in it goes: this gives those of others again, redial deploy ours. "
+            f"{CHOSEN}"
         )
     if kind == "queue":
         return f"ask who has switched it off, and why. {CHOSEN}"
@@ -246,9 +278,10 @@ def _by_files(difference: Difference) -> str:
     """What the files of a deployment do about it."""
     thing = difference.thing
     if taken := difference.has.get(TAKEN):
+        both = "" if STAYS in difference.has else ", or redial deploy --undo, which does both"
         return (
             f"the name is taken by {taken}, which must go first: see what is said of it; then redial "
-            "deploy, or redial deploy --undo, which does both."
+            f"deploy{both}."
         )
     if others := difference.has.get(NOW_CALLED):
         return (
@@ -336,6 +369,7 @@ def _of_another_choice(difference: Difference) -> bool:
     """Whether a module is one of ours that these choices do not install: 88_earlier drops it."""
     thing = difference.thing
     ours = STAMP in difference.found and thing.name in object_names()
+    ours = ours and IN_PLACE not in difference.has
     return difference.how == EXCESS and thing.kind == "module" and ours
 
 
@@ -397,8 +431,10 @@ def _gets_values(difference: Difference) -> bool:
 def by_files(difference: Difference) -> bool:
     """Whether the files of the next deployment mend it."""
     thing, what = difference.thing, difference.what
-    if difference.how in (SINCE, RENAMED) or _stampless(difference):
+    if difference.how in (SINCE, RENAMED, EXCHANGED) or _stampless(difference):
         return False
+    if written(GRANTEE) in difference.wants:
+        return False  # CREATE USER gives it, and the user is there
     if thing.kind == "module" and what in ("fires", "owner"):
         return False  # CREATE OR ALTER leaves both as they are
     if SIGNER in thing.name or SIGNER in thing.of:

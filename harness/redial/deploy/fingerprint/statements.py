@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from redial.config.objects import object_names
 from redial.deploy.fingerprint.compare import (
     ALIKE,
     CHANGED,
     EXCESS,
+    EXCHANGED,
+    IN_PLACE,
     MISSING,
+    PLACE,
     SINCE,
     WAS,
     Difference,
@@ -20,9 +24,11 @@ from redial.deploy.fingerprint.compare import (
 from redial.deploy.fingerprint.keys import LOCAL_ROUTE, LOWEST_LEVEL, MASTER_KEY, NO_KEY
 from redial.deploy.fingerprint.model import (
     AS_WRITTEN,
+    CONNECT,
     DATABASE_NOTIFICATION,
     DATABASE_PERMISSION,
     DATABASE_TRIGGER,
+    GRANTEE,
     HIDDEN,
     MARKED_INSIDE,
     OFF,
@@ -32,6 +38,13 @@ from redial.deploy.fingerprint.model import (
     ROUTE_OF_ALL,
     Thing,
     written,
+)
+from redial.deploy.fingerprint.naming import (
+    all_at_once,
+    default_of,
+    named_back,
+    no_default,
+    together,
 )
 from redial.deploy.fingerprint.revoking import made_plain, taken_away
 from redial.deploy.fingerprint.surroundings import settable
@@ -91,6 +104,10 @@ _MADE_BY_FILES = frozenset(
 
 def statement(difference: Difference, schema: str) -> str | None:
     """The statement that undoes it; None where there is none."""
+    if difference.others:
+        return all_at_once(difference, schema)
+    if difference.how == EXCHANGED:
+        return named_back(difference.has, schema, "")
     if difference.how == CHANGED:
         return _changed(difference, schema)
     if difference.how == EXCESS:
@@ -168,8 +185,14 @@ def _index(difference: Difference, schema: str) -> str | None:
     if what in _INDEX_REBUILD:
         return f"ALTER INDEX {on} REBUILD WITH ({_INDEX_REBUILD[what]} = {_option(what, value)});"
     if what in _ANEW:
-        return _together(_drop_index(difference, schema), _made(difference, schema))
+        return together(_drop_index(difference, schema), _made(difference, schema))
     return None
+
+
+def stands_in_the_place(difference: Difference) -> bool:
+    """Whether it is a key of somebody's table, and has the name of one of ours."""
+    others = difference.thing.kind == "index" and difference.thing.of not in object_names()
+    return IN_PLACE in difference.has and others
 
 
 def is_disabled(difference: Difference) -> bool:
@@ -208,10 +231,11 @@ def _column(difference: Difference, schema: str) -> str | None:
     table, column = qualified(schema, thing.of), quote_name(thing.name)
     if not difference.has:
         return None  # of a table type: it cannot be altered
+    if difference.what == PLACE:
+        one, other = difference.wanted, difference.found
+        return named_back({one: other, other: one}, schema, thing.of)
     if difference.what in ("default", "default's name"):
-        there = difference.has["default's name"]
-        drop = f"ALTER TABLE {table} DROP CONSTRAINT {quote_name(there)};" if there else None
-        return _together(drop, _default(difference, schema))
+        return together(no_default(difference, schema), default_of(difference, schema))
     if difference.what not in ("type", "nullable", "collation") or wants["identity"]:
         return None
     if "timestamp" in (wants["type"], difference.has["type"]):
@@ -221,18 +245,6 @@ def _column(difference: Difference, schema: str) -> str | None:
         collation = f" COLLATE {wants['collation'] or 'DATABASE_DEFAULT'}"
     null = "NULL" if wants["nullable"] == ON else "NOT NULL"
     return f"ALTER TABLE {table} ALTER COLUMN {column} {wants['type']}{collation} {null};"
-
-
-def _default(difference: Difference, schema: str) -> str | None:
-    """ADD CONSTRAINT of the default the files give a column."""
-    thing, wants = difference.thing, difference.wants
-    if not wants["default"]:
-        return None
-    named = wants["default's name"]
-    constraint = f"CONSTRAINT {quote_name(named)} " if named else ""
-    value = wants[written("default")]
-    table = qualified(schema, thing.of)
-    return f"ALTER TABLE {table} ADD {constraint}DEFAULT ({value}) FOR {quote_name(thing.name)};"
 
 
 def _queue(difference: Difference, schema: str) -> str | None:
@@ -247,7 +259,7 @@ def _route(difference: Difference, schema: str) -> str | None:
         return f"ALTER ROUTE {quote_name(thing.name)} WITH {_ROUTE[what]} = {literal(value)};"
     if thing != LOCAL_ROUTE:
         return None
-    return _together("DROP ROUTE [AutoCreatedLocal];", _LOCAL)
+    return together("DROP ROUTE [AutoCreatedLocal];", _LOCAL)
 
 
 def _module(difference: Difference, schema: str) -> str | None:
@@ -312,6 +324,8 @@ def _missing(difference: Difference, schema: str) -> str | None:
         return f"EXECUTE sys.sp_rename {old}, {literal(name)}, {literal(kind.upper())};"
     if kind == "index":
         return _made(difference, schema)
+    if kind == "permission" and (user := difference.wants.get(written(GRANTEE))):
+        return f"GRANT {CONNECT} TO {quote_name(user)};"
     if kind == "column" and AS_WRITTEN in difference.wants:
         return f"ALTER TABLE {qualified(schema, of)} ADD {difference.wants[AS_WRITTEN]};"
     if kind == "owned object":
@@ -411,7 +425,12 @@ def _drop_index(difference: Difference, schema: str) -> str | None:
     if not difference.has:
         return None
     table = qualified(schema, thing.of)
-    if difference.has["role"] in (PRIMARY, "unique constraint"):
+    constraint = difference.has["role"] in (PRIMARY, "unique constraint")
+    if constraint and stands_in_the_place(difference):
+        old = literal(f"{table}.{quote_name(thing.name)}")
+        new = literal(f"{thing.name} of {thing.of}")
+        return f"EXECUTE sys.sp_rename {old}, {new}, N'INDEX';"
+    if constraint:
         return f"ALTER TABLE {table} DROP CONSTRAINT {quote_name(thing.name)};"
     return f"DROP INDEX {quote_name(thing.name)} ON {table};"
 
@@ -455,13 +474,6 @@ def _since(difference: Difference) -> str | None:
 
 
 _LOCAL = "CREATE ROUTE [AutoCreatedLocal] WITH ADDRESS = N'LOCAL';"
-
-
-def _together(drop: str | None, make: str | None) -> str | None:
-    """Both or neither."""
-    if not drop or not make:
-        return drop or make
-    return f"SET XACT_ABORT ON; BEGIN TRANSACTION; {drop} {make} COMMIT TRANSACTION;"
 
 
 def _named(schema: str, name: str) -> str:

@@ -82,6 +82,9 @@ class Tables:
         self._elements(name, node.elements)
         for element in node.elements:
             self._written(element, name)
+        columns = [one.name for one in node.elements if isinstance(one, ColumnDef)]
+        for number, column in enumerate(columns, 1):
+            self.catalog[Thing("column", column, name)][written("place")] = str(number)
 
     def table_type(self, node: CreateTableType) -> None:
         """A table type."""

@@ -13,6 +13,9 @@ from functools import lru_cache, singledispatchmethod
 
 from redial.deploy.fingerprint.expressions import module_text
 from redial.deploy.fingerprint.model import (
+    CONNECT,
+    GRANTED,
+    GRANTEE,
     MARKED_INSIDE,
     NO_LOGIN,
     OFF,
@@ -24,6 +27,7 @@ from redial.deploy.fingerprint.model import (
     right,
     securable,
     switch,
+    written,
 )
 from redial.deploy.fingerprint.tables import Tables
 from redial.tsql import parse_batch, split_batches
@@ -299,6 +303,8 @@ class _Reader:
         self.put("user", node.name.text)
         if node.source == "WITHOUT LOGIN":
             self.put("user", node.name.text, logs_in_by="none", of_type=NO_LOGIN)
+        enters = right(CONNECT, node.name.text), securable("DATABASE", "")
+        self.put("permission", *enters, state=GRANTED)[written(GRANTEE)] = node.name.text
 
     @note.register
     def _(self, node: CreateRole) -> None:
