@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'209b855c2040dadb [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'a185f4f5ef9991d5 [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -433,7 +433,7 @@ BEGIN
 It changes nothing. Priority: 1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know, 200 figures.
   @Debug  1: print each finding looked for, and the milliseconds it took
 Column Statement: what whoever stands in Who can run about it. Each procedure of ours has @Help = 1. Id names the
-finding for good; what each looks for is in its column Query of the list that redial doctor prints.
+finding for good: docs/generated/findings.md lists all, and redial doctor --explain ID shows what it asks.
 What only the server knows is shown to callers with VIEW SERVER STATE (from 2022 VIEW SERVER PERFORMANCE STATE);
 what could not be looked at is named.
 Example: EXECUTE [audit].[usp_Health];';
@@ -471,9 +471,9 @@ Example: EXECUTE [audit].[usp_Health];';
         State nvarchar(60) COLLATE DATABASE_DEFAULT NOT NULL,
         Endpoints int NOT NULL,
         Old int NOT NULL,               /* in use for longer than the configuration lets them */
-        OldestSeconds bigint NULL,
+        OldestSeconds bigint NOT NULL,
         Ending int NOT NULL,            /* in use, and near the end of their lifetime */
-        FirstEndUtc datetime NULL,
+        FirstEndUtc datetime NOT NULL,
         PRIMARY KEY (IsInitiator, State)
     );
     CREATE TABLE #leaked
@@ -489,7 +489,7 @@ Example: EXECUTE [audit].[usp_Health];';
         ToService nvarchar(256) COLLATE DATABASE_DEFAULT NULL,
         StatusKind nvarchar(20) COLLATE DATABASE_DEFAULT NOT NULL,
         Figure nvarchar(100) COLLATE DATABASE_DEFAULT NOT NULL,
-        WaitingSeconds int NULL
+        WaitingSeconds int NOT NULL
     );
     CREATE TABLE #queues
     (
@@ -566,8 +566,8 @@ SELECT o.ConversationId, o.OldestUtc, o.IsOld,
 FROM @copies AS o;'),
         (2, N'endpoints', NULL, N'endpoints by state', N'', N'', N'', N'', N'INSERT INTO #endpoints (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
 SELECT e.is_initiator, e.state_desc, COUNT(*),
-    SUM(CASE WHEN e.AgeSeconds > 4500 THEN 1 ELSE 0 END), MAX(e.AgeSeconds),
-    SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
+    SUM(CASE WHEN e.AgeSeconds > 4500 THEN 1 ELSE 0 END), MAX(ISNULL(e.AgeSeconds, 0)),
+    SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(ISNULL(e.EndUtc, ''99991231''))
 FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
           /* Of dialogs in use only, as in ufn_Conversations. */
           CASE WHEN sc.Handle IS NOT NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
@@ -599,7 +599,7 @@ WHERE sq.schema_id = SCHEMA_ID(N''audit'');'),
         (5, N'pending', NULL, N'messages on their way', N'', N'', N'', N'', N'INSERT INTO #pending (ToService, StatusKind, Figure, WaitingSeconds)
 SELECT p.ToService, p.StatusKind,
     CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N''at least '' ELSE N'''' END, COUNT(*), N'' dialogs'',
-        N'', oldest '' + CONVERT(nvarchar(11), MAX(p.WaitingSeconds)) + N'' s''), MAX(p.WaitingSeconds)
+        N'', oldest '' + CONVERT(nvarchar(11), NULLIF(MAX(ISNULL(p.WaitingSeconds, -1)), -1)) + N'' s''), MAX(ISNULL(p.WaitingSeconds, 0))
 FROM [audit].[vw_Pending] AS p
 GROUP BY p.ToService, p.StatusKind;'),
         (6, N'queues', NULL, N'queues', N'', N'', N'', N'', N'INSERT INTO #queues
@@ -765,7 +765,8 @@ FROM #copies AS o
 INNER JOIN [audit].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ConversationId = o.ConversationId
 WHERE o.IsOld = 1 AND o.IsOver = 0
   AND o.OldestUtc < DATEADD(minute, -5, SYSUTCDATETIME())
-  AND NOT EXISTS (SELECT 1 FROM #queues AS q WHERE q.Side = N''target'' AND (q.Messages > 0 OR q.Messages IS NULL))
+  AND NOT EXISTS (SELECT 1 FROM #queues AS q WHERE q.IsReceiveEnabled = 0 OR q.IsEnqueueEnabled = 0 OR (q.Side = N''target'' AND ISNULL(q.Messages, 1) > 0))
+  AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 1)
   AND NOT EXISTS (SELECT 1 FROM #pending AS p)'),
         (24, N'database-with-two-owners', 10, N'database with two owners', N'', N'an administrator of the server', N'',
             N'The server knows another owner than the database itself, as after a failover or an attach: activation may fail with 15517 or 33009.',
@@ -1074,7 +1075,7 @@ WHERE e.Endpoints < 100000'),
             N'SELECT CONCAT(p.ToService, N'': '', p.StatusKind), p.Figure, NULL, NULL
 FROM #pending AS p
 WHERE p.StatusKind IN (N''not tried'', N''busy'', N''other'')
-  AND ISNULL(p.WaitingSeconds, 0) <= 300'),
+  AND p.WaitingSeconds <= 300'),
         (67, N'queue-length', 200, N'messages in a queue', N'queues', N'', N'',
             N'From sys.partitions, without reading the queue.',
             N'SELECT q.QueueName, CONCAT(N''about '', q.Messages), NULL, NULL
@@ -1119,7 +1120,8 @@ ORDER BY h.DeploymentId DESC');
 
     WHILE EXISTS (SELECT 1 FROM @parts AS p WHERE p.PartId > @part)
     BEGIN
-        SELECT TOP (1) @part = p.PartId, @id = p.Id, @title = p.Title, @key = CASE WHEN p.Priority IS NULL THEN p.Id ELSE CONCAT(N'finding ', p.Id) END, @needs = p.Needs, @begun = SYSUTCDATETIME(),
+        SELECT TOP (1) @part = p.PartId, @id = p.Id, @title = p.Title, @needs = p.Needs, @begun = SYSUTCDATETIME(),
+            @key = CASE WHEN p.Priority IS NULL THEN p.Id ELSE CONCAT(N'finding ', p.Id) END,
             @asCaller = CASE WHEN p.Needs LIKE N'%server%' OR p.Needs LIKE N'%jobs%' THEN 1 ELSE 0 END,
             @query = CASE WHEN p.Priority IS NULL THEN p.Query
                           ELSE CONCAT(N'INSERT INTO #found (Id, ObjectName, Figure, More, Statement)
@@ -1149,7 +1151,9 @@ FROM (', p.Query, N') AS q(ObjectName, Figure, More, Statement);') END
                 THROW;                  /* in a caller's transaction that can only be rolled back */
             INSERT INTO #unseen (Needs, Priority, Titles, Figure, Advice)
             VALUES (@key, 50, @title, CONCAT(N'error ', ERROR_NUMBER()),
-                LEFT(CONCAT(N'This part of the report failed: ', ERROR_MESSAGE(), N' If something of ours is missing, whoever deploys does so again.'), 1000));
+                LEFT(CONCAT(N'This part of the report failed: ', ERROR_MESSAGE(),
+                    CASE ERROR_NUMBER() WHEN 1222 THEN N' Somebody has it for himself, for an index build say: look again.'
+                         ELSE N' If something of ours is missing, whoever deploys does so again.' END), 1000));
         END CATCH;
         IF @Debug = 1
             PRINT CONCAT(@id, N': ', DATEDIFF(millisecond, @begun, SYSUTCDATETIME()), N' ms');
@@ -1344,7 +1348,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'209b855c2040dadb 4', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'a185f4f5ef9991d5 4', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redial_broker.exec import replicas
 from tests.product.sql.lab import Lab, configured
 
-from .scenario import Scenario, deploy
+from .scenario import Scenario, deploy, sent, steps
 
 ENCRYPTED = configured(conversation={"encryption": True})
 KEY = "CREATE MASTER KEY ENCRYPTION BY PASSWORD = N'Some-Word-1';"
@@ -23,6 +23,12 @@ def other_owner(lab: Lab) -> None:
 
 SCENARIOS = {
     "broker-off": Scenario(ALONE.format("DISABLE_BROKER")),
+    "broker-off: with messages": Scenario(
+        steps(ALONE.format("DISABLE_BROKER"), sent("0x02")),
+        after=400,
+        also=frozenset({"unlanded-long", "pending-broker-off"}),
+        rest=60,
+    ),
     "database-without-owner": Scenario(lose_owner),
     "database-with-two-owners": Scenario(
         # The stand-in gives dbo the SID of sa whoever owns the database.
