@@ -6,8 +6,9 @@ import sys
 
 from redial.cli.doctor_site import Site, trouble_of
 from redial.cli.errors import quoted
+from redial.forms import visible
 from redial.operate.doctor import Look, Place, Row, Status, run, worst
-from redial.operate.doctor_forms import page_of, visible, wrapped
+from redial.operate.doctor_forms import page_of, wrapped
 
 Found = list[tuple[Place, Row]]
 

@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 from redial.config import Config
+from redial.forms import visible
 from redial.odbc import NOT_ALLOWED, said, server_message
 from redial.quoting import qualified, quote_name
 from redial.render.findings import NOT_LOOKED_AT, Finding, Priority
@@ -88,7 +89,8 @@ class Trouble:
     next: str
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.why}\n  Next: {self.next}"
+        said = visible(f"{self.what}: {self.why}")
+        return f"{said}\n  Next: {visible(self.next)}"
 
 
 class CannotLook(Exception):

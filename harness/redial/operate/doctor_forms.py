@@ -9,7 +9,7 @@ from collections.abc import Callable
 from html import escape
 from xml.etree import ElementTree
 
-from redial.forms import html_page, plain, sarif_log, sarif_result, xml
+from redial.forms import html_page, plain, sarif_log, sarif_result, visible, xml
 from redial.operate.doctor import VERDICTS, Look, Place, Report, Row, severity
 from redial.render.findings import NOT_LOOKED_AT, Priority
 
@@ -23,13 +23,6 @@ CANNOT = "can be looked at"
 def page_of(name: str) -> str:
     """Where a page of the runbook is."""
     return f"docs/runbook/{name}.md" if name else ""
-
-
-def visible(text: str) -> str:
-    """For a terminal: what would break a line, or hide or turn what stands in it, is written out."""
-    return "".join(
-        mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text
-    )
 
 
 def verdict(report: Report) -> str:
