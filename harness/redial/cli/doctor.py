@@ -145,11 +145,12 @@ def _explained(model: Config, here: Side, one: Finding) -> list[str]:
             )
     if one.page:
         lines += wrapped("page", page_of(one.page))
+    where = f", in database {model.target.database}" if not here.initiator else ""
+    lines += [f"    asks{where}:", ""]
     for gathered in register(model, here).looks:
         if gathered.id in one.needs:
-            lines += wrapped(f"#{gathered.id}", gathered.says)
-    where = f" in database {model.target.database}" if not here.initiator else ""
-    return [*lines, f"    asks{where}:", "", one.query, ""]
+            lines += [f"CREATE TABLE #{gathered.id}", "(", gathered.table, ");", gathered.fill, ""]
+    return [*lines, f"{one.query};", ""]
 
 
 def _known_id(id: str, model: Config, known: Known) -> None:

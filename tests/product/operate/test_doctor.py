@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from redial.cli.doctor import doctor
-from redial.config import load
+from redial.config import Config, load
 from redial.deploy import apply, connect_odbc
 from redial.operate.doctor import Status
 from redial.paths import CONFIGS
@@ -33,6 +33,12 @@ def says(capsys, *servers, **options):
     status = status_of(doctor, servers=servers, **options)
     out, err = capsys.readouterr()
     return status, out + err
+
+
+def in_two(other: str) -> Config:
+    """The configuration with the target in another database."""
+    data = AUDIT.model_dump(by_alias=True, mode="json")
+    return Config.model_validate(data | {"target": data["target"] | {"database": other}})
 
 
 @pytest.fixture
@@ -246,8 +252,7 @@ def test_a_report_that_is_killed_midway_is_4(site, capsys):
 
 
 def test_both_databases_of_a_configuration_are_looked_at(capsys, monkeypatch):
-    data = AUDIT.model_dump(by_alias=True, mode="json")
-    two = type(AUDIT).model_validate(data | {"target": data["target"] | {"database": "depot"}})
+    two = in_two("depot")
     monkeypatch.setattr("redial.cli.doctor.load_named", lambda _: two)
     with two_databases("shop", "depot") as (broker, connect):
         apply(two, connect)

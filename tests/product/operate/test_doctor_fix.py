@@ -8,21 +8,18 @@ import sys
 import pytest
 
 from redial.cli.doctor import doctor
-from redial.config import load
 from redial.deploy import apply, connect_odbc
 from redial.operate.doctor import Status
-from redial.paths import CONFIGS
 from redial.quoting import quote_name
-from redial.render.findings import heads
+from redial.render.findings import Priority, heads
 from redial.render.renderer import register
 from redial.server import with_database
 from tests.product.deploy.conftest import run, status_of
 
-from .test_doctor import HEALTH, NOBODY, OFF, operator, quick, says
+from .test_doctor import AUDIT, HEALTH, NOBODY, OFF, in_two, operator, quick, says
 
 __all__ = ["operator", "quick"]
 pytestmark = pytest.mark.driver
-AUDIT = load(CONFIGS / "audit.toml")
 HOSTILE = "a]b'c<i>&\"d\ne"
 
 
@@ -173,14 +170,29 @@ def test_the_list_of_a_configuration_has_only_what_is_looked_for_there(capsys):
     assert "job-late" not in found
 
 
-@pytest.mark.parametrize("id", [one.id for one in register(AUDIT).findings])
-def test_every_finding_explains_itself_with_the_query_that_is_asked(id, capsys):
-    (one,) = [one for one in register(AUDIT).findings if one.id == id]
-    assert status_of(doctor, explain=id) == 0
+QUIET = {"endpoints", "pending-new", "unlanded"}
+"""Figures of what is not there in an installation that has sent nothing."""
+
+
+def test_every_finding_explains_itself_and_its_query_runs_as_it_stands(whole_site, capsys):
+    for one in register(AUDIT).findings:
+        capsys.readouterr()
+        assert status_of(doctor, explain=one.id) == 0
+        said = capsys.readouterr().out
+        assert said.startswith(f"{one.id}: {one.title}\n") and one.query in said
+        assert ("VIEW SERVER STATE" in said) == ("server" in one.needs)
+        asks = said.split("    asks:\n")[1]
+        found = run(whole_site.server, f"SET NOCOUNT ON; {asks}")
+        assert bool(found) == (one.priority == Priority.FIGURE and one.id not in QUIET), one.id
+
+
+def test_where_something_else_is_asked_in_the_targets_database_both_are_shown(capsys, monkeypatch):
+    monkeypatch.setattr("redial.cli.doctor.load_named", lambda _: in_two("depot"))
+    assert status_of(doctor, explain="gate-closed") == 0
     said = capsys.readouterr().out
-    assert said.startswith(f"{id}: {one.title}\n") and one.query in said
-    assert ("VIEW SERVER STATE" in said) == ("server" in one.needs)
-    assert all(f"#{need} " in said for need in one.needs if need not in ("server", "jobs"))
+    assert said.index("    asks:\n") < said.index("    asks, in database depot:\n")
+    assert status_of(doctor, explain="queue-off") == 0
+    assert capsys.readouterr().out.count("    asks") == 1
 
 
 def test_what_was_not_looked_at_explains_itself_too(capsys):
