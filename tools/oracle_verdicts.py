@@ -25,15 +25,16 @@ sys.path.insert(0, str(ROOT))
 from redial.config import Config, load  # noqa: E402 - a tool runs from a bare clone
 from redial.config.choices import LookupHint, TimerStrategy  # noqa: E402
 from redial.lint.oracle import OracleAbsent, ask  # noqa: E402
-from redial.render import comparator_names, render  # noqa: E402
-from redial.render.renderer import SQL  # noqa: E402
+from redial.render import comparator_names, render, sides  # noqa: E402
+from redial.render.renderer import SQL, register  # noqa: E402
 
 VERDICTS = ROOT / "tests" / "product" / "sql" / "oracle_verdicts.txt"
 ORACLE = ROOT / "tools" / "tsql_oracle.py"
 GRAMMARS = ("130", "150")
 STAMP = re.compile(r"/\* Redial [^*]*\*/")
-PARTS = "comparators/"
-"""Begins the names of what is judged by grammar only: procedures without the rest."""
+PARTS, QUERIES = "comparators/", "findings/"
+"""Begin the names of what is judged by grammar only: procedures without the rest, and what usp_Health holds
+as texts."""
 
 
 @cache
@@ -56,7 +57,23 @@ def installations() -> dict[str, dict[str, str]]:
         if hint != LookupHint.UPDLOCK:
             scripts = render(_with(audit, "comparison", lookup_hint=hint))
             found[f"{PARTS}lookup_{hint.value}"] = _theirs(scripts, found["audit"])
+    for path in sorted((ROOT / "sql" / "configs").glob("*.toml")):
+        config = load(path)
+        found[f"{QUERIES}{config.name}"] = _queries(config)
     return found
+
+
+def _queries(config: Config) -> dict[str, str]:
+    """The batches that usp_Health runs, of each database of a configuration."""
+    texts: dict[str, str] = {}
+    for here in sides(config):
+        said = register(config, here)
+        texts |= {f"look_{one.id}.sql": one.fill for one in said.looks}
+        texts |= {
+            f"{one.id}.sql": f"SELECT * FROM ({one.query}) AS q(a, b, c, d);"
+            for one in said.findings
+        }
+    return {name: f"{text}\nGO\n" for name, text in texts.items()}
 
 
 def _with(config: Config, section: str, **values: object) -> Config:
@@ -122,7 +139,7 @@ def judge(
     unseen = [script for script in every if _digest(scripts[script]) not in clean]
     for grammar in GRAMMARS if unseen else ():
         findings += _oracle(directory, ["--version", grammar, *unseen])
-    if name.startswith(PARTS):
+    if name.startswith((PARTS, QUERIES)):
         return findings
     model = directory / "model"
     model.mkdir()

@@ -27,7 +27,7 @@ from redial.config.choices import CORE, Signing, TimerStrategy
 from redial.config.keys import KeyFileError
 from redial.paths import SQL, template_folders
 from redial.render.conditions import condition
-from redial.render.findings import FindingError, Register
+from redial.render.findings import SUFFIX, FindingError, Register
 from redial.render.keys import KeyParts
 from redial.render.modules import (
     CONTENTS,
@@ -71,7 +71,6 @@ LATE = re.compile(r"\b(?:content_hash|signed|digests)\b")
 TEXTS = 1_000
 """Scripts of which a process remembers what was looked for in them."""
 
-SUFFIX = ".sql.j2"
 WHEN = re.compile(r"\{# when: (.+?) #\}\n")
 """First line of a template that only some configurations install: a Jinja expression over ``c``."""
 

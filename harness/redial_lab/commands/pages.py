@@ -54,6 +54,12 @@ def _features() -> str:
     return page(found, variants_line())
 
 
+def _findings() -> str:
+    from redial_lab.pages.findings import page
+
+    return page()
+
+
 def _lint() -> str:
     from redial.lint.page import page
 
@@ -115,6 +121,7 @@ PAGES = (
     Page("docs/generated/cost.md", _cost),
     Page("docs/generated/coverage.md", _coverage),
     Page("docs/generated/features.md", _features),
+    Page("docs/generated/findings.md", _findings),
     Page("docs/generated/keys.md", _keys),
     Page("docs/generated/lint.md", _lint),
     Page("docs/generated/mutants.md", _mutants, _mutants_ages),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from redial_broker.exec import trouble
-from tests.product.sql.lab import Lab, configured
+from tests.product.sql.lab import Client, Lab, configured, send
 
-from .scenario import Scenario, sent, steps
+from .scenario import Scenario, Step, sent, steps
 
 DAY = 86_400
 
@@ -24,6 +24,23 @@ def acknowledged(lab: Lab) -> None:
     lab.sa.execute(
         "DECLARE @m binary(8) = MIN_ACTIVE_ROWVERSION(); EXECUTE audit.usp_AcknowledgeLanding N'etl', @m;"
     )
+
+
+def sent_with_key(key: str) -> Step:
+    """Three messages of one key."""
+
+    def send_them(lab: Lab) -> None:
+        client = Client(lab)
+        for body in ("0xB1", "0xB2", "0xB3"):
+            client.execute(send(body, key=f"N'{key}'"))
+        lab.advance(5)
+
+    return send_them
+
+
+def lost_number(lab: Lab) -> None:
+    """As if the second had never come."""
+    lab.sa.execute("DELETE FROM audit.Landing WHERE ConversationKey = N'a' AND KeySequence = 2;")
 
 
 SCENARIOS = {
@@ -55,9 +72,46 @@ SCENARIOS = {
         stays=frozenset({"errors"}),
     ),
     "landing-past-time": Scenario(
-        fault=steps(
-            "UPDATE audit.Landing SET LandedUtc = DATEADD(day, -3, LandedUtc);", acknowledged
-        ),
+        steps("UPDATE audit.Landing SET LandedUtc = DATEADD(day, -3, LandedUtc);", acknowledged),
         config=configured(retention={"landing_days": 1}),
+    ),
+    "trigger-of-others": Scenario(
+        "EXECUTE (N'CREATE TRIGGER audit.Watch ON audit.SessionConversations AFTER INSERT AS RETURN;');"
+    ),
+    "locks-escalate": Scenario("ALTER TABLE audit.SentMessage SET (LOCK_ESCALATION = TABLE);"),
+    "page-locks": Scenario(
+        "ALTER INDEX PK_ConversationLog ON audit.ConversationLog SET (ALLOW_PAGE_LOCKS = ON);"
+    ),
+    "reader-stalled": Scenario(
+        steps(acknowledged, sent("0x02")),
+        after=DAY + 3601,
+        config=configured(retention={"landing_days": 30}),
+    ),
+    "logs-past-time": Scenario(
+        "INSERT INTO audit.ErrorLog (AddedUtc, ProcedureName, ErrorMessage) "
+        "VALUES (DATEADD(day, -100, SYSUTCDATETIME()), N'x', N'y');"
+    ),
+    "letters-past-time": Scenario(
+        "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence, AddedUtc, HandledUtc, "
+        "Handling, HandledBy) "
+        "VALUES (N'target', '11111111-1111-1111-1111-111111111111', 0, DATEADD(day, -100, SYSUTCDATETIME()), "
+        "DATEADD(day, -100, SYSUTCDATETIME()), "
+        "N'replayed', N'sa');",
+        config=configured(retention={"dead_letter_days": 30}),
+    ),
+    "inbox-past-time": Scenario(
+        "INSERT INTO audit.Inbox (MessageId, ReceivedUtc) "
+        "VALUES (NEWID(), DATEADD(day, -100, SYSUTCDATETIME()));",
+        config=configured(conversation={"delivery": "exactly_once"}),
+    ),
+    "key-gap": Scenario(
+        lost_number,
+        begins=sent_with_key("a"),
+        after=700,
+        config=configured(
+            conversation={"key": "application", "order": "key"}, landing={"order_index": True}
+        ),
+        mend="INSERT INTO audit.SkippedNumber (ConversationKey, KeySequence, Reason) "
+        "VALUES (N'a', 2, N'given up');",
     ),
 }

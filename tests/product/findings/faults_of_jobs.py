@@ -35,4 +35,9 @@ SCENARIOS = {
         config=CONFIG,
         mend=RAN.format(1, ""),
     ),
+    "job-missing": Scenario(
+        "DELETE FROM msdb.dbo.jobs WHERE name = N'Redial audit: retire, lab';",
+        before=jobs,
+        config=CONFIG,
+    ),
 }

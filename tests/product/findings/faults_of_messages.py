@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.product.sql.lab import Lab, configured
+from tests.product.sql.lab import Client, Lab, configured, send
 
+from .faults_of_queues import hangs, reader_mended
 from .scenario import Scenario, sent, steps
 
 OFF, ON = (
@@ -51,6 +52,40 @@ def failed(lab: Lab) -> None:
         lab.sa.execute(f"ALTER QUEUE audit.{queue} WITH ACTIVATION (STATUS = ON);")
 
 
+HELD: list[Client] = []
+"""Sessions that a scenario has left with an open transaction."""
+
+
+def one_key_twice(lab: Lab) -> None:
+    """Two callers want the dialog of one key; the first does not commit."""
+    first, second = Client(lab), Client(lab)
+    first.execute("BEGIN TRANSACTION; " + send("0x02", key="N'a'"))
+    second.submit(send("0x03", key="N'a'"))
+    HELD[:] = [first]
+
+
+def begin_and_forget(lab: Lab) -> None:
+    """A program that sends and never commits."""
+    client = Client(lab)
+    client.execute("BEGIN TRANSACTION; " + send("0x02"))
+    HELD[:] = [client]
+
+
+def let_go(lab: Lab) -> None:
+    HELD.pop().execute("COMMIT;")
+
+
+def target_cleaned_up(lab: Lab) -> None:
+    """The target's side is ended by hand, with what is in its queue."""
+    lab.sa.execute(OFF)
+    sent("0x02")(lab)
+    lab.sa.execute(
+        "DECLARE @h uniqueidentifier = (SELECT TOP (1) conversation_handle FROM sys.conversation_endpoints "
+        "WHERE is_initiator = 0); END CONVERSATION @h WITH CLEANUP;"
+    )
+    lab.sa.execute(ON)
+
+
 SCENARIOS = {
     "pending-queue-off": Scenario(
         steps("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;", sent("0x02")),
@@ -91,5 +126,34 @@ SCENARIOS = {
     ),
     "unlanded-long": Scenario(
         steps(OFF, sent("0x02")), after=310, also=frozenset({"activation-off"}), mend=ON, rest=10
+    ),
+    "landing-stands": Scenario(
+        hangs,
+        after=310,
+        first=reader_mended,
+        also=frozenset({"unlanded-long", "reader-without-receive"}),
+        mend="EXECUTE audit.usp_StartQueue @queue = N'TargetQueue', @restart = 1, @reason = N'mended', "
+        "@WhatIf = 0;",
+        rest=60,
+    ),
+    "blocking": Scenario(
+        one_key_twice,
+        after=30,
+        begins=lambda lab: Client(lab).execute(send("0x01", key="N'a'")),
+        config=configured(conversation={"key": "application"}),
+        mend=let_go,
+    ),
+    "transaction-forgotten": Scenario(
+        "",
+        before=begin_and_forget,
+        after=400,
+        mend=let_go,
+    ),
+    "copies-stranded": Scenario(
+        target_cleaned_up,
+        after=400,
+        also=frozenset({"unlanded-long"}),
+        rest=30,
+        stays=frozenset({"leaked"}),  # its row, until a sender finds it
     ),
 }

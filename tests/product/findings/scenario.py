@@ -20,6 +20,20 @@ AS = {"a member of audit_operator": "ops", "a member of db_owner": "owner"}
 """Who runs a statement, by who may; others are administrators."""
 
 
+def sent(*bodies: str) -> Callable[[Lab], object]:
+    """A client that sends."""
+
+    def send_them(lab: Lab) -> None:
+        client = Client(lab)
+        for body in bodies:
+            client.execute(send(body))
+
+    return send_them
+
+
+FIRST = sent("0x01")
+
+
 class Row(NamedTuple):
     """A line of the report."""
 
@@ -41,6 +55,8 @@ class Scenario:
     fault: Step
     after: float = 0
     """Virtual seconds behind the fault before it is found."""
+    begins: Step = FIRST
+    """A message that is sent first."""
     before: Step = ""
     """What there is before: a state that has nothing of it yet."""
     mend: Step | None = None
@@ -84,17 +100,6 @@ def deploy(lab: Lab) -> None:
     lab.instance.disconnect(lab.sa.session)
     assert Site(lab).deploy()
     lab.sa = Client(lab)
-
-
-def sent(*bodies: str) -> Callable[[Lab], object]:
-    """A client that sends."""
-
-    def send_them(lab: Lab) -> None:
-        client = Client(lab)
-        for body in bodies:
-            client.execute(send(body))
-
-    return send_them
 
 
 def steps(*several: Step) -> Callable[[Lab], object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redial.render.findings import Priority, heads
+from redial.render.renderer import register
 from tests.product.sql.lab import Lab
 
 from . import (
@@ -39,7 +40,7 @@ def test_a_fault_is_seen_alone_mended_by_its_advice_and_gone(name):
     id = name.partition(":")[0]
     # 1. Before, nothing is wrong.
     lab = Lab(scenario.config, **scenario.switches)
-    sent("0x01")(lab)
+    do(lab, scenario.begins)
     lab.advance(5)
     lab.sa.execute(OPS)
     do(lab, scenario.before)
@@ -87,3 +88,11 @@ def test_a_healthy_installation_has_figures_only():
     assert {row.priority for row in rows} == {Priority.FIGURE}
     assert all(row.advice and row.statement is None and row.who == "" for row in rows)
     assert lab.rows("DECLARE @r int; EXECUTE @r = audit.usp_Health; SELECT @r;") == [(200,)]
+
+
+def test_debug_prints_what_each_finding_costs():
+    lab = Lab()
+    lab.rows("EXECUTE audit.usp_Health @Debug = 1;")
+    printed = [m.text.partition(":")[0] for m in lab.sa.out.messages if m.text.endswith(" ms")]
+    said = register(lab.config)
+    assert printed == [*(one.id for one in said.looks), *(one.id for one in said.findings)]
