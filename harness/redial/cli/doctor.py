@@ -137,7 +137,7 @@ def _explained(model: Config, here: Side, one: Finding) -> list[str]:
     """What there is to say of a finding, its query last."""
     lines = [f"{one.id}: {one.title}", *wrapped("how bad", severity(one.priority))]
     lines += wrapped("do", one.advice)
-    lines += wrapped("who", one.who or "there is nothing to mend")
+    lines += wrapped("who", one.who or "nobody in particular")
     for need, right in _RIGHTS.items():
         if need in one.needs:
             lines += wrapped(
