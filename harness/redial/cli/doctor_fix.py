@@ -53,15 +53,15 @@ def _seen(looks: list[Look], id: str) -> tuple[Found, Status]:
     found = [(one.place, row) for one in looks for row in one.rows if row.id == id]
     statuses = [Status.CLEAN, *(row.status for _, row in found)]
     for one in looks:
+        missed = [each for each in one.known if each.id == id and id not in one.looked_for]
         if one.trouble:
             print(one.trouble, file=sys.stderr)
-        elif id in {each.id for each in one.known} - set(one.looked_for):
-            print(f"{id}: was not looked for in {visible(str(one.place))}", file=sys.stderr)
-            for row in one.unseen:
-                print(f"  {visible(row.object)}: {visible(row.advice)}", file=sys.stderr)
-        else:
-            continue
-        statuses.append(Status.NOT_ALL)
+        for finding in missed if not one.trouble else ():
+            why = [visible(row.advice) for row in one.unseen if row.hides(finding)]
+            where = visible(str(one.place))
+            print(f"{id}: was not looked for in {where}. {' '.join(why)}", file=sys.stderr)
+        if one.trouble or missed:
+            statuses.append(Status.NOT_ALL)
     return found, worst(statuses)
 
 

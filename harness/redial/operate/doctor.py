@@ -127,6 +127,10 @@ class Row:
             return Status.ACT_NOW
         return Status.WARNINGS if self.priority <= Priority.TIDY_UP else Status.CLEAN
 
+    def hides(self, finding: Finding) -> bool:
+        """Whether this says that the finding was not looked at: it lists titles, which may have commas."""
+        return self.id == NOT_LOOKED_AT and f", {finding.title}, " in f", {self.object}, "
+
 
 @dataclass(frozen=True)
 class Look:
@@ -236,8 +240,7 @@ def _judged(
 ) -> Look:
     """What was looked for is what the procedure says it has asked, and has not failed."""
     asked = {found[1]: int(found[2]) for each in words if (found := _TOOK.fullmatch(each))}
-    unseen = ", ".join(["", *(row.object for row in rows if row.id == NOT_LOOKED_AT), ""])
-    missed = {one.id for one in known if f", {one.title}, " in unseen}
+    missed = {one.id for one in known if any(row.hides(one) for row in rows)}
     never = [one.title for one in known if one.id not in asked.keys() | missed]
     if never:
         advice = (

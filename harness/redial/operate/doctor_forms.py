@@ -43,20 +43,18 @@ def text(report: Report) -> str:
     lines = [f"doctor: configuration {report.config}, {where}", f"  {verdict(report)}"]
     before: tuple[Place, str, str] | None = None
     for place, row in report.found:
-        if row.priority > Priority.TIDY_UP:
+        if row.priority > Priority.TO_KNOW:
             break
         same = (place, row.id, row.advice)
         lines += ["", *_block(row, place if several else None, same != before)]
         before = same
-    rest = [(place, row) for place, row in report.found if row.priority > Priority.TIDY_UP]
-    if rest:
+    figures = [(place, row) for place, row in report.found if row.priority > Priority.TO_KNOW]
+    if figures:
         lines.append("")
-    for place, row in rest:
+    for place, row in figures:
         at = f"  [{visible(str(place))}]" if several else ""
         what = visible(f"{row.title}: {row.object}  {row.figure}".rstrip(" :"))
         lines.append(f"{severity(row.priority):<8} {what}{at}")
-        if row.priority <= Priority.TO_KNOW:
-            lines += wrapped("do", row.advice)
     for look in report.looks:
         lines += ["", *_looked(look, several)]
     return "\n".join([*lines, ""])
@@ -212,8 +210,9 @@ def _suite(config: str, look: Look) -> ElementTree.Element:
     whole = ElementTree.SubElement(suite, "testcase", classname=of_class, name=CANNOT)
     if look.trouble:
         _said(whole, "error", look.trouble.why, str(look.trouble))
-    for id in dict.fromkeys([*(one.id for one in look.known), *times]):
-        case = ElementTree.SubElement(suite, "testcase", classname=of_class, name=id)
+    ids = [*(one.id for one in look.known), *times, *(row.id for row in look.found)]
+    for id in dict.fromkeys(ids):
+        case = ElementTree.SubElement(suite, "testcase", classname=of_class, name=plain(id))
         rows = [row for row in look.found if row.id == id and row.priority <= Priority.TIDY_UP]
         if rows:
             said = "\n\n".join("\n".join(_block(row, None, True)) for row in rows)

@@ -150,7 +150,7 @@ def test_text_has_the_worst_first_and_takes_no_line_and_no_escape_from_a_server(
     said = text(EVERYTHING)
     assert "\x1b" not in said and "\u202e" not in said and "\x01" not in said
     assert said.index("NOTHING FLOWS  queue off") < said.index("LOOK           long queue")
-    assert said.index("long queue") < said.index("to know ") < said.index("figure   messages")
+    assert said.index("long queue") < said.index("TO KNOW  ") < said.index("figure   messages")
     assert not any(line.lstrip().startswith("NOTHING FLOWS  all") for line in said.splitlines())
     assert "not to be copied: redial doctor --fix queue-off runs it" in said
     assert "[sql1,1433, database shop]" in said
