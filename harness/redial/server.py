@@ -60,6 +60,17 @@ def database_of(odbc: str) -> str | None:
     return None
 
 
+_ADDRESS = ("server", "address", "addr", "network address", "dsn")
+
+
+def address_of(odbc: str) -> str:
+    """What a connection string leads to, and nothing else of it: a password may stand beside."""
+    for keyword, value in pairs(odbc):
+        if keyword.lower() in _ADDRESS:
+            return unbraced(value)
+    return "a server"
+
+
 def unbraced(value: str) -> str:
     """A value of a connection string as it is meant."""
     value = value.strip()

@@ -325,3 +325,53 @@ def repair(
         from_folder=from_ or None,
         wait_seconds=wait_seconds,
     )
+
+
+@task(
+    iterable=["server"],
+    help=_COMMON
+    | {
+        "server": _NAMED + "; repeatable, for one report of several",
+        "format": "text, json, sarif, junit or html",
+        "out": "file to write it to in that form; text is printed",
+        "wait_seconds": "how long each server may take for its answer, and each statement of --fix; "
+        "60 by default",
+        "list": "every finding: how bad, id, title, who mends it; of --config only that one's",
+        "explain": "an id: what it means, what to do, and the query that is asked",
+        "fix": "an id: show the statements that mend what is found now",
+        "yes": "with --fix: run them, one by one, and look again",
+    },
+)
+def doctor(
+    _: Context,
+    server: list[str],
+    config: str = "",
+    database: str = "",
+    format: str = "text",
+    out: str = "",
+    wait_seconds: int = 60,
+    list: bool = False,
+    explain: str = "",
+    fix: str = "",
+    yes: bool = False,
+) -> None:
+    """Say what is wrong, what helps and who may do it; 0 clean, 2 look, 3 act now, 4 not all was seen.
+
+    3 is stronger than 4, and 4 than 2: what is known to be wrong weighs more than what nobody could see,
+    and nobody's word is taken for health. 1 is an error of the command line. Whoever is a member of the
+    operator role may ask; what only the server knows needs VIEW SERVER STATE.
+    """
+    from redial.cli.doctor import doctor as run
+
+    run(
+        config=config,
+        servers=server,
+        database=database or None,
+        form=format,
+        out=out or None,
+        wait_seconds=wait_seconds,
+        list_ids=list,
+        explain=explain,
+        fix=fix,
+        yes=yes,
+    )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Callable
 from html import escape
 from xml.etree import ElementTree
@@ -12,10 +9,8 @@ from xml.etree import ElementTree
 from redial.cli.plan import LOSS, counted, moves, shown, verdict
 from redial.deploy.actions import LEFT, Action
 from redial.deploy.plan import Plan
-from redial.version import VERSION
+from redial.forms import html_page, plain, sarif_log, sarif_result, xml
 
-SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
-"""Schema of the form code scanners and most CI read (OASIS, SARIF 2.1.0)."""
 LONG = 12
 """Rows of a markdown table after which the rest is folded away."""
 
@@ -73,16 +68,12 @@ def html(plan: Plan) -> str:
         f"<h2>{escape(title)}</h2><ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>\n"
         for title, texts in _lists(plan)
     )
-    return (
-        "<!doctype html>\n<html lang=en><meta charset=utf-8>\n"
-        f"<title>redial plan: {escape(plan.config)}</title>\n"
-        "<style>body{font:16px/1.5 sans-serif;margin:2rem}table{border-collapse:collapse}"
-        "td,th{border:1px solid #888;padding:.3rem .6rem;text-align:left;vertical-align:top}"
-        "pre{margin:0;white-space:pre-wrap}</style>\n"
-        f"<h1>redial plan: {escape(plan.config)}</h1>\n<p><strong>{escape(verdict(plan))}</strong></p>\n"
+    return html_page(
+        f"redial plan: {plan.config}",
+        verdict(plan),
         f"<table>{header}</table>\n{lists}"
         "<h2>Changes</h2>\n<table><tr><th>do<th>what<th>database<th>why<th>difference<th>locks</tr>\n"
-        f"{rows}</table>\n</html>\n"
+        f"{rows}</table>\n",
     )
 
 
@@ -99,23 +90,18 @@ def junit(plan: Plan) -> str:
     )
     for name, kind, text in failures or [("nothing to change", "", "")]:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=f"redial.{plan.config}", name=_plain(name)
+            suite, "testcase", classname=f"redial.{plan.config}", name=plain(name)
         )
         if kind:
             failure = ElementTree.SubElement(
-                case, "failure", type=kind, message=_plain(text.partition("\n")[0])
+                case, "failure", type=kind, message=plain(text.partition("\n")[0])
             )
-            failure.text = _plain(text)
+            failure.text = plain(text)
     left = [one for one in plan.actions if one.do in LEFT]
     if left:
         said = ElementTree.SubElement(suite, "system-out")
-        said.text = _plain("\n".join(f"{one.do}: {one.what}" for one in left))
-    ElementTree.indent(suite)
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        + ElementTree.tostring(suite, encoding="unicode")
-        + "\n"
-    )
+        said.text = plain("\n".join(f"{one.do}: {one.what}" for one in left))
+    return xml(suite)
 
 
 def sarif(plan: Plan) -> str:
@@ -125,19 +111,16 @@ def sarif(plan: Plan) -> str:
     for one in plan.actions:
         level = "note" if one.do in LEFT else "warning"
         found.append((one.do.replace(" ", "-"), level, one.what, one.thing))
-    results = [_result(plan.config, *each) for each in found]
+    results = [sarif_result(plan.config, *each) for each in found]
     rules = sorted({str(result["ruleId"]) for result in results})
-    driver = {
-        "name": "redial plan",
-        "version": VERSION,
-        "rules": [{"id": rule, "shortDescription": {"text": _RULES[rule]}} for rule in rules],
-    }
-    run = {"tool": {"driver": driver}, "results": results}
-    return json.dumps({"$schema": SARIF, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+    return sarif_log(
+        "redial plan",
+        [{"id": rule, "shortDescription": {"text": _RULES[rule]}} for rule in rules],
+        results,
+    )
 
 
 _MARKUP = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_|[]#~@"}
-_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _RULES = {
     "blocked": "a deployment would be refused",
     "mend": "something else is wrong",
@@ -150,27 +133,6 @@ _RULES = {
     "by-hand": "a person decides",
     "leave": "it is others'",
 }
-
-
-def _result(config: str, rule: str, level: str, text: str, thing: str = "") -> dict[str, object]:
-    """One finding. It stands in no file; its configuration's is named, for code scanning of GitHub
-    refuses a whole file in which one result has no physical location (F-583)."""
-    where: dict[str, object] = {
-        "physicalLocation": {
-            "artifactLocation": {"uri": f"sql/configs/{config}.toml"},
-            "region": {"startLine": 1},
-        }
-    }
-    if thing:
-        where["logicalLocations"] = [{"fullyQualifiedName": thing}]
-    same = hashlib.sha256(f"{rule} {thing or text.partition(chr(10))[0]}".encode()).hexdigest()
-    return {
-        "ruleId": rule,
-        "level": level,
-        "message": {"text": text},
-        "locations": [where],
-        "partialFingerprints": {"redialFinding/v1": same},
-    }
 
 
 def _header(plan: Plan) -> list[tuple[str, str]]:
@@ -225,11 +187,6 @@ def _longest(text: str) -> int:
     return max(
         (len(run) for run in "".join(c if c == "`" else " " for c in text).split()), default=0
     )
-
-
-def _plain(text: str) -> str:
-    """Without what XML 1.0 cannot hold."""
-    return _NO_XML.sub("?", text)
 
 
 def as_json(plan: Plan) -> str:

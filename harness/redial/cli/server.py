@@ -127,14 +127,7 @@ def open_server(
             with _placed(config, own):
                 yield Server(EMBEDDED_LABEL, with_database(broker.odbc, own))
         return
-    odbc = connection_string(text)
-    name = database or database_of(odbc)
-    if name is None or name.lower() in SYSTEM_DATABASES:
-        raise UserError(
-            "--server",
-            f"leads to {name or 'no database'}, and Redial installs into user databases only",
-            "add --database NAME (and --create to make it)",
-        )
+    odbc, name = user_database(text, database)
     own = with_database(odbc, name)
     with _placed(config, name):
         if create:
@@ -147,6 +140,19 @@ def open_server(
             if server_message(error)[0] == NO_SUCH_DATABASE:
                 raise _closed(odbc, name) from error
             raise
+
+
+def user_database(text: str, database: str | None) -> tuple[str, str]:
+    """A connection string with a driver, and the database to work in. Raises UserError for none of users."""
+    odbc = connection_string(text)
+    name = database or database_of(odbc)
+    if name is None or name.lower() in SYSTEM_DATABASES:
+        raise UserError(
+            "--server",
+            f"leads to {name or 'no database'}, and Redial installs into user databases only",
+            "add --database NAME (and --create to make it)",
+        )
+    return odbc, name
 
 
 def _placed(config: Config | None, database: str) -> AbstractContextManager[None]:

@@ -1,0 +1,86 @@
+"""A server with a configuration in it, as ``redial doctor`` looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from redial.cli.errors import explained
+from redial.cli.server import EMBEDDED, open_server, user_database
+from redial.config import Config
+from redial.deploy import connect_odbc
+from redial.operate.doctor import CannotLook, Look, Place, Trouble, look
+from redial.render.findings import Finding
+from redial.render.renderer import register
+from redial.render.sides import Side, sides
+from redial.server import EMBEDDED_LABEL, address_of
+
+Known = list[tuple[Side, tuple[Finding, ...]]]
+"""What there is to look for in each database, the sender's first."""
+
+
+def known_in(model: Config) -> Known:
+    """What usp_Health looks for. Raises RenderError."""
+    return [(here, tuple(register(model, here).findings)) for here in reversed(sides(model))]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server with a configuration in one database, or in two."""
+
+    model: Config
+    known: Known
+    text: str
+    """What names the server: as ``open_server`` takes it."""
+    database: str | None
+    wait_seconds: int
+
+    def places(self) -> list[tuple[Place, str | None, tuple[Finding, ...]]]:
+        """Each database: how it is called, its name where that is said apart, what to look for."""
+        found = []
+        for here, known in self.known:
+            said = self.database if here.initiator else self.model.target.database
+            place = Place(EMBEDDED_LABEL, said or "")
+            if self.text != EMBEDDED:
+                odbc, name = user_database(self.text, said)
+                place = Place(address_of(odbc), name)
+            found.append((place, said, known))
+        return found
+
+    def looked_at(self) -> list[Look]:
+        """What is seen in each database, or why nothing is."""
+        return [self._look(*each) for each in self.places()]
+
+    def _look(self, place: Place, database: str | None, known: tuple[Finding, ...]) -> Look:
+        try:
+            with self.connected(database) as connection:
+                return look(connection, self.model, place, known, self.wait_seconds)
+        except Exception as error:
+            trouble = trouble_of(error, place)
+            if trouble is None:
+                raise
+            return Look(place, known, trouble=trouble)
+
+    @contextmanager
+    def connected(self, database: str | None) -> Iterator[Any]:
+        """A connection to one of its databases. Raises UserError, the driver's errors."""
+        with (
+            open_server(
+                self.text, database, must_be_named=True, labelled=False, config=self.model
+            ) as target,
+            closing(connect_odbc(target.odbc)()) as connection,
+        ):
+            yield connection
+
+
+def trouble_of(error: Exception, place: Place) -> Trouble | None:
+    """What an expected error says; None for another."""
+    if isinstance(error, CannotLook):
+        return error.trouble
+    told = explained(error)
+    if told is None:
+        return None
+    said, _, next = told.partition("\n  Next: ")
+    return Trouble(str(place), said.partition("\n  Where: ")[0].removeprefix("server: "), next)
