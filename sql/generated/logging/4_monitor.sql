@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'639bd8e5099f077c [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'763835dba8988924 [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -640,7 +640,7 @@ WHERE d.database_id = DB_ID()
         (13, N'index-missing', 1, N'index missing', N'', N'whoever deploys', N'',
             N'Statements name this index, and fail without it (308): a send, a reader, or a purge. Deploying gives it its name back (sp_rename), enables it (REBUILD), or makes it.',
             N'/* Without it, disabled or under another name, statements that name it fail (308, 315). */
-SELECT CONCAT(N''logging'', N''.'', n.TableName), n.IndexName, NULL,
+SELECT CONCAT(N''logging'', N''.'', n.TableName, N''.'', n.IndexName), CASE WHEN INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled'') = 1 THEN N''disabled'' ELSE N''missing'' END, NULL,
     CASE WHEN INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled'') = 1
          THEN CONCAT(N''ALTER INDEX '', QUOTENAME(n.IndexName), N'' ON '', N''[logging]'', N''.'', QUOTENAME(n.TableName), N'' REBUILD;'') END
 FROM (SELECT st.name AS TableName, CONCAT(N''PK_'', st.name) AS IndexName
@@ -1105,7 +1105,7 @@ WHERE q.Messages IS NULL'),
             N'SELECT CONCAT(CASE WHEN e.IsInitiator = 1 THEN N''initiator, '' ELSE N''target, '' END, e.State), CONVERT(nvarchar(11), e.Endpoints), NULL, NULL
 FROM #endpoints AS e
 WHERE e.Endpoints < 100000'),
-        (71, N'pending-by-dialog', 200, N'pending dialogs, not messages', N'', N'', N'',
+        (71, N'pending-by-dialog', 200, N'pending dialogs instead of messages', N'', N'', N'',
             N'logging_module is no member of db_owner, and so it was chosen. vw_Pending has the dialogs whose last try failed, and why; vw_Unlanded has the messages. What is CLOSED past its time, usp_EndLeaked cleans up for a caller who is one.',
             N'SELECT N''sys.transmission_queue'', NULL, NULL, NULL'),
         (72, N'pending-new', 200, N'messages pending', N'pending', N'', N'',
@@ -1197,7 +1197,7 @@ FROM (', p.Query, N') AS q(ObjectName, Figure, More, Statement);') END
                          ELSE N' If something of ours is missing, whoever deploys does so again.' END), 1000));
         END CATCH;
         IF @Debug = 1
-            PRINT CONCAT(@id, N': ', DATEDIFF(millisecond, @begun, SYSUTCDATETIME()), N' ms');
+            PRINT CONCAT(CASE WHEN @key = @id THEN N'gathering ' ELSE N'' END, @id, N': ', DATEDIFF(millisecond, @begun, SYSUTCDATETIME()), N' ms');
     END;
 
     SELECT f.Priority, f.Finding, f.Object, f.Figure, f.Advice, f.Statement, f.Who, f.Id, f.Page
@@ -1389,7 +1389,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'639bd8e5099f077c 4', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'763835dba8988924 4', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -27,6 +27,7 @@ def sent(*bodies: str) -> Callable[[Lab], object]:
         client = Client(lab)
         for body in bodies:
             client.execute(send(body))
+        lab.instance.disconnect(client.session)
 
     return send_them
 

@@ -95,4 +95,7 @@ def test_debug_prints_what_each_finding_costs():
     lab.rows("EXECUTE audit.usp_Health @Debug = 1;")
     printed = [m.text.partition(":")[0] for m in lab.sa.out.messages if m.text.endswith(" ms")]
     said = register(lab.config)
-    assert printed == [*(one.id for one in said.looks), *(one.id for one in said.findings)]
+    assert printed == [
+        *(f"gathering {one.id}" for one in said.looks),
+        *(one.id for one in said.findings),
+    ]

@@ -62,10 +62,10 @@ LONG = replace(
 KNOW = replace(
     NOTHING,
     priority=150,
-    title="priority in the queues only",
+    title="length of a queue not visible",
     object="shop",
     advice="Know it.",
-    id="priority-in-queues-only",
+    id="queue-length-hidden",
 )
 FIGURE = replace(
     NOTHING, title="messages in a queue", object="TargetQueue", figure="about 3", id="queue-length"
@@ -233,7 +233,7 @@ def test_sarif_has_a_result_for_each_fault_and_none_for_a_figure():
     assert [(one["ruleId"], one["level"]) for one in run["results"]] == [
         ("queue-off", "error"),
         ("queue-long", "warning"),
-        ("priority-in-queues-only", "note"),
+        ("queue-length-hidden", "note"),
         (NOT_LOOKED_AT, "warning"),
         (NOT_LOOKED_AT, "warning"),
     ]

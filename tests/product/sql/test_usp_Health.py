@@ -42,7 +42,7 @@ def test_the_worst_comes_first(lab):
 
 
 def test_that_pending_is_shown_by_dialog_is_a_figure_as_long_as_it_was_chosen(lab):
-    assert found(lab)["pending dialogs, not messages"] == 200
+    assert found(lab)["pending dialogs instead of messages"] == 200
     assert "pending messages not visible" not in found(lab)
 
 
@@ -63,7 +63,7 @@ def test_that_pending_is_shown_by_dialog_is_a_figure_as_long_as_it_was_chosen(la
 def test_a_right_that_was_chosen_and_is_gone_is_a_fault(sections, lost):
     lab = Lab(configured(**sections))
     assert "pending messages not visible" not in found(lab)
-    assert "pending dialogs, not messages" not in found(lab)
+    assert "pending dialogs instead of messages" not in found(lab)
     lab.sa.execute(lost)
     assert found(lab)["pending messages not visible"] == 10
 
@@ -118,7 +118,7 @@ def test_an_operator_without_view_server_state_is_told_what_was_not_looked_at(la
     report = lab.rows(f"EXECUTE AS USER = N'ops'; {HEALTH} REVERT;")
     ((where, advice),) = [(r[2], r[4]) for r in report if r[7] == "not-looked-at"]
     assert {r[0] for r in report} == {150, 200}, "nothing else is hidden from an operator"
-    assert where.startswith("activation stuck, no queue monitor, reader without RECEIVE, ")
+    assert where.startswith("activation stuck, no queue monitor, somebody keeps others waiting, ")
     assert "VIEW SERVER STATE" in advice
     assert lab.sa.fail(f"EXECUTE AS USER = N'app'; {HEALTH}") == 229
     lab.sa.execute("REVERT;")

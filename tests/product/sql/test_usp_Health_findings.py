@@ -73,4 +73,4 @@ def test_an_index_that_a_statement_names_is_missed_by_that_name(table, index):
     assert "index missing" not in found(lab)
     lab.sa.execute(f"EXECUTE sp_rename N'audit.{table}.{index}', N'other', N'INDEX';")
     (row,) = [row for row in lab.rows("EXECUTE audit.usp_Health;") if row[7] == "index-missing"]
-    assert row[:4] == (1, "index missing", f"audit.{table}", index)
+    assert row[:4] == (1, "index missing", f"audit.{table}.{index}", "missing")
