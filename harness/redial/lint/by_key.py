@@ -14,9 +14,12 @@ from redial.config.keys import BASES, FOLDER, SUFFIX, every_key
 from redial.lint import clean
 from redial.paths import CONFIGS, TEMPLATES
 from redial.render import render
+from redial.render.findings import FINDINGS, LOOKS
 from redial.render.renderer import output_of
 
 ASKS = b"per_key."
+REGISTER = TEMPLATES / "monitor" / "71_register" / "vw_Findings.view.sql.j2"
+"""Holds what the files of findings and looks render to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ def rendered_by_key() -> list[Rendered]:
     The first key is rendered with plain choices, the others with those that have texts in the parts.
     """
     asking = {
-        output_of(path)
+        output_of(REGISTER if path.parent.name in (FINDINGS, LOOKS) else path)
         for path in TEMPLATES.rglob("*.sql.j2")
         if any(ASKS in text for text in clean.with_parts(path))
     }

@@ -373,8 +373,8 @@ END;
 INSERT INTO @drops (Kind, Name)
 VALUES
     (N'VIEW', N'Outbox'), (N'VIEW', N'vw_Conversations'), (N'VIEW', N'vw_DeadLetters'), (N'VIEW', N'vw_Errors'),
-    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
-    (N'PROCEDURE', N'usp_AcknowledgeLanding'), (N'PROCEDURE', N'usp_AcquireConversation'),
+    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Findings'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'),
+    (N'VIEW', N'vw_Unlanded'), (N'PROCEDURE', N'usp_AcknowledgeLanding'), (N'PROCEDURE', N'usp_AcquireConversation'),
     (N'PROCEDURE', N'usp_ArmTimer'), (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
     (N'PROCEDURE', N'usp_CheckHealth'), (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseDialogs'),
     (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_Drain'),

@@ -291,7 +291,8 @@ FROM (VALUES
     (N'PROCEDURE', N'usp_StartQueue'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_TargetActivation'),
     (N'PROCEDURE', N'usp_WaitForEnds'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
     (N'VIEW', N'vw_Conversations'), (N'VIEW', N'vw_DeadLetters'), (N'VIEW', N'vw_Errors'),
-    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
+    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Findings'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'),
+    (N'VIEW', N'vw_Unlanded'),
 (N'QUEUE', N'InitiatorQueue'), (N'QUEUE', N'TargetQueue')
 ) AS k(Kind, Name)
 INNER JOIN sys.objects AS o
@@ -880,7 +881,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'763835dba8988924 0', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'074d56d69436133d 0', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

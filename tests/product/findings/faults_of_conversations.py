@@ -34,8 +34,8 @@ SCENARIOS = {
         "TO SERVICE N'//redial/audit/target' ON CONTRACT [//redial/audit/contract];"
     ),
     "endpoints-many": Scenario(
-        edited("usp_Health", "WHERE e.Endpoints >= 100000", "WHERE e.Endpoints >= 1"),
-        mend=edited("usp_Health", "WHERE e.Endpoints >= 1", "WHERE e.Endpoints >= 100000"),
+        edited("vw_Findings", "WHERE e.Endpoints >= 100000", "WHERE e.Endpoints >= 1"),
+        mend=edited("vw_Findings", "WHERE e.Endpoints >= 1", "WHERE e.Endpoints >= 100000"),
     ),
     "closed-past-time": Scenario(closed),
     "dialogs-old": Scenario(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from redial_broker.exec import replicas
-from tests.product.sql.lab import Lab, configured
+from tests.product.sql.lab import Client, Lab, configured, send
 
-from .scenario import Scenario, deploy, sent, steps
+from .scenario import Scenario, deploy, steps
 
 ENCRYPTED = configured(conversation={"encryption": True})
 KEY = "CREATE MASTER KEY ENCRYPTION BY PASSWORD = N'Some-Word-1';"
@@ -21,10 +21,17 @@ def other_owner(lab: Lab) -> None:
     replicas.lose_owner(lab.instance.database("lab"), lab.sa.value("SUSER_SID(N'dba')"))
 
 
+def sent_and_left(lab: Lab) -> None:
+    """A caller that goes: who enables the broker waits for all the others."""
+    client = Client(lab)
+    client.execute(send("0x02"))
+    lab.instance.disconnect(client.session)
+
+
 SCENARIOS = {
     "broker-off": Scenario(ALONE.format("DISABLE_BROKER")),
     "broker-off: with messages": Scenario(
-        steps(ALONE.format("DISABLE_BROKER"), sent("0x02")),
+        steps(ALONE.format("DISABLE_BROKER"), sent_and_left),
         after=400,
         also=frozenset({"unlanded-long", "pending-broker-off"}),
         rest=60,

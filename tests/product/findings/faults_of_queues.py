@@ -82,13 +82,13 @@ SCENARIOS = {
     "reader-without-receive": Scenario(hangs, after=90, first=reader_mended),
     "monitor-missing": Scenario(
         # The stand-in has a monitor for each queue that is on.
-        edited("usp_Health", MONITOR, MONITOR + " AND m.state = N''none''"),
-        mend=edited("usp_Health", MONITOR + " AND m.state = N''none''", MONITOR),
+        edited("vw_Findings", MONITOR, MONITOR + " AND m.state = N''none''"),
+        mend=edited("vw_Findings", MONITOR + " AND m.state = N''none''", MONITOR),
     ),
     "readers-all-busy": Scenario(
-        steps(hangs, edited("usp_Health", "AND q.Messages > 10000", "AND q.Messages >= 0")),
+        steps(hangs, edited("vw_Findings", "AND q.Messages > 10000", "AND q.Messages >= 0")),
         after=5,
         config=configured(target={"readers": 1}),
-        mend=edited("usp_Health", "AND q.Messages >= 0", "AND q.Messages > 10000"),
+        mend=edited("vw_Findings", "AND q.Messages >= 0", "AND q.Messages > 10000"),
     ),
 }

@@ -27,7 +27,6 @@ def sent(*bodies: str) -> Callable[[Lab], object]:
         client = Client(lab)
         for body in bodies:
             client.execute(send(body))
-        lab.instance.disconnect(client.session)
 
     return send_them
 

@@ -71,6 +71,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "vw_Errors",
         "vw_DeadLetters",
         "vw_FailedConversations",
+        "vw_Findings",
         right={OPERATOR: SELECT},
     ),
     "ConversationLog": {OPERATOR: SELECT, READER: SELECT},

@@ -285,9 +285,11 @@ def test_a_gate_a_deployment_has_closed_is_opened_by_a_deployment_only(bare):
     )
     assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(False,)]
     ((advice,),) = [
-        row[4:5] for row in bare.rows("EXECUTE audit.usp_Health;") if row[1] == "gate closed"
+        row[4:5]
+        for row in bare.rows("EXECUTE audit.usp_Health;")
+        if row[7] == "deployment-unfinished"
     ]
-    assert "does so again" in advice
+    assert "deploying again opens it" in advice
     bare.deploy(APPLICATION)
     assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(True,)]
 
