@@ -146,7 +146,9 @@ def test_wait_lets_the_others_end_and_cuts_nobody_off():
     other = Client(bare)
     other.execute(BUSY)
     batches = installation(option("wait"))
-    (place,) = [n for n, sql in enumerate(batches) if "CURRENT SET ENABLE_BROKER;" in sql]
+    (place,) = [
+        n for n, sql in enumerate(batches) if "    ALTER DATABASE CURRENT SET ENABLE_BROKER;" in sql
+    ]
     bare.run(batches[:place])
     bare.sa.submit(batches[place])
     bare.advance(600)
