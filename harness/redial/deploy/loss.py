@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from redial.deploy.fingerprint import Thing
 from redial.deploy.fingerprint.compare import MARKS, is_renamed
+from redial.deploy.live import Live, how_many
 from redial.deploy.verify import Look
 from redial.quoting import literal, qualified
 
@@ -41,6 +42,31 @@ def parsed(said: Iterable[str]) -> dict[str, int]:
             raise ValueError(f"{one!r} is not TABLE=ROWS")
         found[table] = int(rows)
     return found
+
+
+def to_lose(one: Look, at_work: Live, losses: Mapping[str, int]) -> list[str]:
+    """Tables of earlier choices that still hold rows."""
+    if not one.installed:
+        return []
+    rows = {name: at_work.rows.get(name, 0) for name in left_over(one)}
+    return [
+        f"table {name} with its {how_many(count, 'row')} is dropped (--allow-loss)"
+        if name in losses
+        else f"table {name} is of an earlier choice and has {how_many(count, 'row')}: it is kept. "
+        f"--allow-loss {name}={count} drops it"
+        for name, count in rows.items()
+        if count
+    ]
+
+
+def other_rows(one: Look, at_work: Live, losses: Mapping[str, int]) -> list[str]:
+    """Tables that may be dropped with another number of rows than they have."""
+    return [
+        f"table {name} has {how_many(rows, 'row')}, not {losses[name]}. Next: look at them; "
+        f"--allow-loss {name}={rows}"
+        for name in left_over(one)
+        if name in losses and (rows := at_work.rows.get(name, 0)) != losses[name]
+    ]
 
 
 def dropping(one: Look, losses: Mapping[str, int]) -> list[str]:

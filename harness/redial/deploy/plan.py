@@ -31,8 +31,8 @@ from redial.deploy.fingerprint.model import HIDDEN, ON
 from redial.deploy.fingerprint.repair import ALLOWED, by_files, way
 from redial.deploy.handwork import LAST, handwork, words_of
 from redial.deploy.history import content_of
-from redial.deploy.live import NOBODY, Live, how_many, live
-from redial.deploy.loss import left_over
+from redial.deploy.live import NOBODY, Live, live
+from redial.deploy.loss import left_over, other_rows, to_lose
 from redial.deploy.port import Connect
 from redial.deploy.verify import Look, home_of, left, look_over
 from redial.deploy.whole import told
@@ -204,7 +204,7 @@ def survey(
     replaced |= {(one.database, name) for one in looks for name in _making_room(one, undo)}
     blocked = [line for one in looks for line in _blocked(one, replaced)]
     blocked += [] if overwrite else by_hand.refusals()
-    blocked += [line for one, now in there for line in _other_rows(one, now, losses)]
+    blocked += [line for one, now in there for line in other_rows(one, now, losses)]
     done = [action for one, now in there for action in actions(one, now, by_hand, overwrite, undo)]
     listed = config.contract.previous
     done += [action for one, now in there for action in earlier(one, now, listed, losses)]
@@ -233,7 +233,7 @@ def survey(
             for now in at_work.values()
             for one in now.others
         ],
-        loss=[line for one, now in there for line in _loss(one, now, losses)],
+        loss=[line for one, now in there for line in to_lose(one, now, losses)],
         drops=[name for one in looks for name in left_over(one) if name in losses],
         blocked=blocked,
         before=home.found.get(LAST, {}).get("content", ""),
@@ -384,31 +384,6 @@ _CUT = {
     EnableBroker.IMMEDIATE: "which a deployment would cut off (database.enable_broker)",
     EnableBroker.NEVER: "and no file switches Service Broker on (database.enable_broker)",
 }
-
-
-def _loss(one: Look, at_work: Live, losses: Mapping[str, int]) -> list[str]:
-    """Tables of earlier choices that still hold rows."""
-    if not one.installed:
-        return []
-    rows = {name: at_work.rows.get(name, 0) for name in left_over(one)}
-    return [
-        f"table {name} with its {how_many(count, 'row')} is dropped (--allow-loss)"
-        if name in losses
-        else f"table {name} is of an earlier choice and has {how_many(count, 'row')}: it is kept. "
-        f"--allow-loss {name}={count} drops it"
-        for name, count in rows.items()
-        if count
-    ]
-
-
-def _other_rows(one: Look, at_work: Live, losses: Mapping[str, int]) -> list[str]:
-    """Tables that may be dropped with another number of rows than they have."""
-    return [
-        f"table {name} has {how_many(rows, 'row')}, not {losses[name]}. Next: look at them; "
-        f"--allow-loss {name}={rows}"
-        for name in left_over(one)
-        if name in losses and (rows := at_work.rows.get(name, 0)) != losses[name]
-    ]
 
 
 def _parameters(text: str) -> str:

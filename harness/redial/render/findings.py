@@ -12,7 +12,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +159,7 @@ class Register:
         self._environment = environment
         self._templates = templates
 
-    @property
+    @cached_property
     def findings(self) -> list[Finding]:
         """Those of this configuration, the worst first. Raises FindingError, TemplateError."""
         jobs: Any = self._environment.get_template("92_jobs/jobs.inc.j2").module
@@ -183,7 +183,7 @@ class Register:
             head.id, head.title, head.priority, advice, who, head.needs, head.page, query
         )
 
-    @property
+    @cached_property
     def looks(self) -> list[Look]:
         """Those that a finding of this configuration needs. Raises FindingError, TemplateError."""
         needed = {need for finding in self.findings for need in finding.needs} - set(CALLER)
