@@ -20,6 +20,7 @@ from redial.cli.deploy_commands import (
     plan,
     repair,
     rollback,
+    trace,
     uninstall,
     verify,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "plan",
     "repair",
     "rollback",
+    "trace",
     "uninstall",
     "verify",
 ]

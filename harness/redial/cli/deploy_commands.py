@@ -375,3 +375,42 @@ def doctor(
         fix=fix,
         yes=yes,
     )
+
+
+@task(
+    positional=["what"],
+    help=_COMMON
+    | {
+        "what": "a handle, conversation id or message id (a GUID), a row of Landing (0x...), else a key",
+        "key": "WHAT is a key, whatever it looks like",
+        "letter": "WHAT is the number of a dead letter",
+        "sequence": "one message: its number within the dialog (from 0) or the key (from 1)",
+        "rows": "how far to look back in a table without an index for this; 100000 by default",
+        "format": "text or json",
+    },
+)
+def trace(
+    _: Context,
+    what: str,
+    config: str = "",
+    server: str | None = None,
+    database: str = "",
+    key: bool = False,
+    letter: bool = False,
+    sequence: int = _UNSAID,
+    rows: int = _UNSAID,
+    format: str = "text",
+) -> None:
+    """Say where a message is or was; 0 landed, 2 pending, 3 a dead letter, 4 not known."""
+    from redial.cli.trace import trace as run
+
+    run(
+        what,
+        config=config,
+        server=server,
+        database=database or None,
+        kind="key" if key else "letter" if letter else "",
+        sequence=None if sequence == _UNSAID else sequence,
+        rows=None if rows == _UNSAID else rows,
+        form=format,
+    )

@@ -394,11 +394,13 @@ VALUES
     (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'), (N'PROCEDURE', N'usp_SendEndOfStream'),
     (N'PROCEDURE', N'usp_SenderActivation'), (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'),
     (N'PROCEDURE', N'usp_StartQueue'), (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_TargetActivation'),
-    (N'PROCEDURE', N'usp_WaitForEnds'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
-    (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
+    (N'PROCEDURE', N'usp_Trace'), (N'PROCEDURE', N'usp_WaitForEnds'), (N'PROCEDURE', N'usp_WaitForServer'),
+    (N'PROCEDURE', N'usp_WaitForSlot'), (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_DialogOf'),
+    (N'FUNCTION', N'ufn_DialogTrail'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
     (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_HealthPending'), (N'FUNCTION', N'ufn_HealthQueues'),
     (N'FUNCTION', N'ufn_Leaked'), (N'FUNCTION', N'ufn_Pending'), (N'FUNCTION', N'ufn_QueuePages'),
     (N'FUNCTION', N'ufn_Queues'), (N'FUNCTION', N'ufn_ReadBatch'), (N'FUNCTION', N'ufn_ReadEnvelope'),
+    (N'FUNCTION', N'ufn_SentAgain'), (N'FUNCTION', N'ufn_Sides'), (N'FUNCTION', N'ufn_Trail'),
     (N'TYPE', N'MessageBatch'), (N'TYPE', N'ReceivedBatch');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'bffd0391d2653759 [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'2b9da6ff2fdcd52d [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -300,6 +300,182 @@ BEGIN
 
     RETURN;
 END;
+GO
+CREATE OR ALTER FUNCTION [orders].[ufn_DialogOf](
+    @id uniqueidentifier,               /* a handle of either side, or a conversation id */
+    @rows int                           /* how far to look back without an index */
+)
+RETURNS TABLE   -- noqa: CP05
+AS
+/* Redial 0.1.0, configuration orders */
+/* Behind usp_Trace: the conversation that an id is of; NULL: of none that is known. Always one row. */
+RETURN
+(
+    SELECT COALESCE(
+        (SELECT TOP (1) cl.ConversationId FROM [orders].[ConversationLog] AS cl WITH (NOLOCK) WHERE cl.Handle = @id),
+        (SELECT TOP (1) cl.ConversationId FROM [orders].[ConversationLog] AS cl WITH (NOLOCK) WHERE cl.ConversationId = @id),
+        (SELECT TOP (1) ce.conversation_id
+         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+         INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+         WHERE (ce.conversation_handle = @id OR ce.conversation_id = @id) AND s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')),
+        (SELECT TOP (1) sm.ConversationId FROM [orders].[SentMessage] AS sm WITH (NOLOCK) WHERE sm.ConversationId = @id),
+        (SELECT TOP (1) ISNULL(dl.ConversationId, dl.ConversationHandle) FROM (SELECT TOP (@rows) t.* FROM [orders].[DeadLetter] AS t WITH (NOLOCK) ORDER BY t.DeadLetterId DESC) AS dl WHERE dl.ConversationHandle = @id OR dl.ConversationId = @id),
+        (SELECT TOP (1) ISNULL(l.ConversationId, l.ConversationHandle) FROM (SELECT TOP (@rows) t.* FROM [orders].[Landing] AS t WITH (NOLOCK) ORDER BY t.RowVersion DESC) AS l WHERE l.ConversationHandle = @id OR l.ConversationId = @id)) AS ConversationId
+);
+GO
+CREATE OR ALTER FUNCTION [orders].[ufn_DialogTrail](
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* of the sender's side, where it is there */
+    @targetHandle uniqueidentifier
+)
+RETURNS TABLE   -- noqa: CP05
+AS
+/* Redial 0.1.0, configuration orders */
+/* Behind usp_Trace: what is known of a dialog as a whole, and what failed on it, an event a row. */
+RETURN
+(
+    SELECT v.WhenUtc, v.Rank, v.Step, CONVERT(nvarchar(60), N'ConversationLog') AS Place, cl.ConversationId, CONVERT(bigint, NULL) AS MessageSequence, cl.ConversationKey, v.Detail
+    FROM [orders].[ConversationLog] AS cl WITH (NOLOCK)
+    CROSS APPLY (VALUES (cl.BegunUtc, 10, CONVERT(nvarchar(30), N'dialog begun'), CONVERT(nvarchar(4000), CONCAT(N'handle ', cl.Handle, CASE WHEN cl.ResendOf IS NOT NULL THEN CONCAT(N', for ', cl.Messages, N' messages that are sent again, of ', cl.ResendOf) END))),
+                        (cl.EndOfStreamUtc, 30, N'end of stream sent', CONCAT(N'behind ', cl.Messages, N' messages')),
+                        (cl.EndedUtc, 80, N'dialog ended', CONCAT(N'code ', ISNULL(CONVERT(nvarchar(12), cl.Code), N'unknown'), N'; of ', cl.Messages, N' messages ', cl.Resent, N' sent again, ',
+                            cl.DeadLettered, N' dead letters', N'. ' + cl.Reason))) AS v(WhenUtc, Rank, Step, Detail)
+    WHERE cl.ConversationId = @conversationId AND v.WhenUtc IS NOT NULL
+    UNION ALL
+    SELECT pa.LastUtc, 45, N'landing has failed', N'PoisonAttempt', @conversationId, NULLIF(pa.MessageSequence, -3), NULL,
+        CONCAT(CASE WHEN pa.MessageSequence = -3 THEN N'The dialog waits for the server to be mended' ELSE CONCAT(pa.Attempts, N' times') END,
+            N'. Error ' + CONVERT(nvarchar(12), pa.ErrorNumber), N': ' + pa.ErrorMessage)
+    FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK)
+    WHERE pa.ConversationHandle = @targetHandle AND (pa.MessageSequence >= 0 OR pa.MessageSequence = -3)
+    UNION ALL
+    SELECT el.AddedUtc, 46, N'error', N'ErrorLog', @conversationId, el.MessageSequence, NULL, CONCAT(el.ProcedureName, N' ' + CONVERT(nvarchar(12), el.ErrorNumber), N': ', el.ErrorMessage)
+    FROM (SELECT TOP (1000) t.* FROM [orders].[ErrorLog] AS t WITH (NOLOCK) ORDER BY t.ErrorLogId DESC) AS el
+    WHERE el.ConversationHandle IN (@handle, @targetHandle)
+);
+GO
+CREATE OR ALTER FUNCTION [orders].[ufn_SentAgain](
+    @conversationId uniqueidentifier,
+    @sequence bigint,
+    @rows int                           /* how far to look back without an index */
+)
+RETURNS TABLE   -- noqa: CP05
+AS
+/* Redial 0.1.0, configuration orders */
+/* Where a message of a dialog went when it was sent again; no row where that is not known for certain. A resend moves
+   all that had not landed, in its order; a replay the letters it has marked. Both give numbers from 0 on. */
+RETURN
+(
+    /* Several dialogs: a body was refused, and others went in another order. */
+    SELECT k.ConversationId, @sequence - f.First - d.Before AS MessageSequence
+    FROM [orders].[ConversationLog] AS p WITH (NOLOCK)
+    CROSS APPLY (SELECT COUNT(*) AS Letters, COUNT(CASE WHEN dl.MessageSequence < @sequence THEN 1 END) AS Before, COUNT(CASE WHEN dl.MessageSequence = @sequence THEN 1 END) AS Same
+                 FROM [orders].[DeadLetter] AS dl WITH (NOLOCK)
+                 WHERE dl.ConversationId = @conversationId AND dl.Side = N'initiator') AS d
+    CROSS APPLY (SELECT cl.ConversationId, cl.Messages, COUNT(*) OVER () AS Dialogs
+                 FROM [orders].[ConversationLog] AS cl WITH (NOLOCK)
+                 WHERE cl.ResendOf IN (p.Handle, p.ConversationId) AND NOT EXISTS (SELECT 1 FROM [orders].[OperatorLog] AS ol WITH (NOLOCK) WHERE ol.Action = N'replay dead letters' AND ol.Detail LIKE CONCAT(N'%, on conversation ', cl.Handle))) AS k
+    /* How many it had sent is not kept where its endpoint was gone: from behind the last that arrived. */
+    CROSS APPLY (SELECT COALESCE(p.Messages - k.Messages - d.Letters,
+                         (SELECT MAX(h.MessageSequence) + 1
+                          FROM (SELECT l.MessageSequence FROM (SELECT TOP (@rows) t.* FROM [orders].[Landing] AS t WITH (NOLOCK) ORDER BY t.RowVersion DESC) AS l
+                                WHERE l.ConversationId = @conversationId AND l.MessageType NOT IN (N'EndOfStream',
+                                  N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                                  N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+                                UNION ALL
+                                SELECT dl.MessageSequence FROM [orders].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.ConversationId = @conversationId AND dl.Side = N'target') AS h),
+                         0) AS First) AS f
+    WHERE p.ConversationId = @conversationId AND k.Dialogs = 1 AND d.Same = 0 AND ISNULL(p.DeadLettered, d.Letters) = d.Letters
+      AND @sequence - f.First - d.Before BETWEEN 0 AND k.Messages - 1
+    UNION ALL
+    /* OperatorLog says which letters one dialog was for: 'n from a to b, on conversation h'. */
+    SELECT cl.ConversationId, n.Number
+    FROM [orders].[DeadLetter] AS dl WITH (NOLOCK)
+    INNER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf = dl.ConversationHandle AND cl.BegunUtc >= dl.HandledUtc
+    INNER JOIN [orders].[OperatorLog] AS ol WITH (NOLOCK) ON ol.Action = N'replay dead letters' AND ol.Detail LIKE CONCAT(N'%, on conversation ', cl.Handle)
+    CROSS APPLY (SELECT CHARINDEX(N' from ', ol.Detail) + 6 AS FromAt, CHARINDEX(N' to ', ol.Detail) AS ToAt, CHARINDEX(N',', ol.Detail) AS EndAt) AS w
+    CROSS APPLY (SELECT TRY_CONVERT(bigint, SUBSTRING(ol.Detail, w.FromAt, CASE WHEN w.ToAt > w.FromAt THEN w.ToAt - w.FromAt ELSE 0 END)) AS FromId,
+                     TRY_CONVERT(bigint, SUBSTRING(ol.Detail, w.ToAt + 4, CASE WHEN w.EndAt > w.ToAt + 4 THEN w.EndAt - w.ToAt - 4 ELSE 0 END)) AS ToId) AS r
+    CROSS APPLY (SELECT COUNT(*) AS Letters, COUNT(CASE WHEN o.MessageSequence < dl.MessageSequence OR (o.MessageSequence = dl.MessageSequence AND o.DeadLetterId < dl.DeadLetterId) THEN 1 END) AS Number
+                 FROM [orders].[DeadLetter] AS o WITH (NOLOCK)
+                 WHERE o.DeadLetterId BETWEEN r.FromId AND r.ToId AND o.ConversationHandle = dl.ConversationHandle AND o.HandledUtc = dl.HandledUtc AND o.Handling = N'replayed') AS n
+    WHERE ISNULL(dl.ConversationId, dl.ConversationHandle) = @conversationId AND dl.MessageSequence = @sequence AND dl.Handling = N'replayed'
+      AND dl.DeadLetterId BETWEEN r.FromId AND r.ToId AND n.Letters = cl.Messages
+);
+GO
+CREATE OR ALTER FUNCTION [orders].[ufn_Sides]()
+RETURNS TABLE   -- noqa: CP05
+AS
+/* Redial 0.1.0, configuration orders */
+/* Behind usp_Trace: both sides of each dialog in one row. NOLOCK: who looks waits for nobody. */
+RETURN
+(
+    SELECT ce.conversation_id AS ConversationId,
+        MAX(CASE ce.is_initiator WHEN 1 THEN ce.conversation_handle END) AS Handle,
+        MAX(CASE ce.is_initiator WHEN 0 THEN ce.conversation_handle END) AS TargetHandle,
+        MAX(CASE WHEN ce.is_initiator = 1 AND ce.state IN ('SO', 'CO') THEN 1 ELSE 0 END) AS IsOpen,     /* of the sender's side */
+        MAX(CASE ce.is_initiator WHEN 1 THEN ce.send_sequence END) AS Sent,
+        MAX(CASE ce.is_initiator WHEN 0 THEN ce.receive_sequence END) AS Arrived,
+        CONCAT(N'sender ' + MAX(CASE ce.is_initiator WHEN 1 THEN CONCAT(ce.state_desc, N', sent ', ce.send_sequence, N'; ') END),
+            N'target ' + MAX(CASE ce.is_initiator WHEN 0 THEN CONCAT(ce.state_desc, N', received ', ce.receive_sequence) END)) AS States
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
+    GROUP BY ce.conversation_id
+);
+GO
+CREATE OR ALTER FUNCTION [orders].[ufn_Trail](
+    @conversationId uniqueidentifier,   /* a dialog's messages; NULL: by what the envelope says */
+    @sequence bigint,                   /* one of them; NULL: all */
+    @messageId uniqueidentifier,
+    @key nvarchar(200),
+    @keySequence bigint,                /* one of the key; NULL: all */
+    @rows int                           /* how far to look back without an index */
+)
+RETURNS TABLE   -- noqa: CP05
+AS
+/* Redial 0.1.0, configuration orders */
+/* Behind usp_Trace: where messages are or were, an event a row, out of the tables that have them. A dialog's copies
+   are found by their key; what has no index for the question is sought in the last @rows rows.
+   NOLOCK throughout: who looks neither waits nor is waited for. */
+RETURN
+(
+    SELECT l.LandedUtc AS WhenUtc, 50 AS Rank, CONVERT(nvarchar(30), N'landed') AS Step, CONVERT(nvarchar(60), N'Landing') AS Place,
+        ISNULL(l.ConversationId, l.ConversationHandle) AS ConversationId, l.MessageSequence, l.ConversationKey, l.KeySequence, l.MessageId, l.MessageType,
+        DATALENGTH(l.Body) AS Bytes, l.SentUtc, CONVERT(nvarchar(4000), CONCAT(N'RowVersion ', CONVERT(nvarchar(18), CONVERT(binary(8), l.RowVersion), 1))) AS Detail
+    FROM (SELECT TOP (@rows) t.* FROM [orders].[Landing] AS t WITH (NOLOCK) ORDER BY t.RowVersion DESC) AS l
+    WHERE ISNULL(l.ConversationId, l.ConversationHandle) = @conversationId AND l.MessageSequence BETWEEN ISNULL(@sequence, -9223372036854775808) AND ISNULL(@sequence, 9223372036854775807)
+    UNION ALL
+    SELECT l.LandedUtc AS WhenUtc, 50 AS Rank, CONVERT(nvarchar(30), N'landed') AS Step, CONVERT(nvarchar(60), N'Landing') AS Place,
+        ISNULL(l.ConversationId, l.ConversationHandle) AS ConversationId, l.MessageSequence, l.ConversationKey, l.KeySequence, l.MessageId, l.MessageType,
+        DATALENGTH(l.Body) AS Bytes, l.SentUtc, CONVERT(nvarchar(4000), CONCAT(N'RowVersion ', CONVERT(nvarchar(18), CONVERT(binary(8), l.RowVersion), 1))) AS Detail
+    FROM (SELECT TOP (@rows) t.* FROM [orders].[Landing] AS t WITH (NOLOCK) ORDER BY t.RowVersion DESC) AS l
+    WHERE (l.MessageId = @messageId OR (l.ConversationKey = @key AND l.KeySequence BETWEEN ISNULL(@keySequence, -9223372036854775808) AND ISNULL(@keySequence, 9223372036854775807)))
+    UNION ALL
+    SELECT sm.SentUtc, 20, N'copied', N'SentMessage', sm.ConversationId, sm.MessageSequence, e.ConversationKey, e.KeySequence, e.MessageId, sm.MessageType,
+        DATALENGTH(sm.Body), ISNULL(e.SentUtc, sm.SentUtc), N'Kept until it has landed, is a dead letter or was sent again.'
+    FROM [orders].[SentMessage] AS sm WITH (NOLOCK)
+    CROSS APPLY [orders].[ufn_ReadEnvelope](SUBSTRING(sm.Body, 1, 1300)) AS e
+    WHERE sm.ConversationId = @conversationId AND sm.MessageSequence BETWEEN ISNULL(@sequence, -9223372036854775808) AND ISNULL(@sequence, 9223372036854775807)
+    UNION ALL
+    SELECT sm.SentUtc, 20, N'copied', N'SentMessage', sm.ConversationId, sm.MessageSequence, e.ConversationKey, e.KeySequence, e.MessageId, sm.MessageType,
+        DATALENGTH(sm.Body), ISNULL(e.SentUtc, sm.SentUtc), N'Kept until it has landed, is a dead letter or was sent again.'
+    FROM (SELECT TOP (@rows) t.* FROM [orders].[SentMessage] AS t WITH (NOLOCK) WHERE @conversationId IS NULL) AS sm
+    CROSS APPLY [orders].[ufn_ReadEnvelope](SUBSTRING(sm.Body, 1, 1300)) AS e
+    WHERE (e.MessageId = @messageId OR (e.ConversationKey = @key AND e.KeySequence BETWEEN ISNULL(@keySequence, -9223372036854775808) AND ISNULL(@keySequence, 9223372036854775807)))
+    UNION ALL
+    SELECT v.WhenUtc, v.Rank, v.Step, N'DeadLetter', ISNULL(dl.ConversationId, dl.ConversationHandle), dl.MessageSequence, e.ConversationKey, e.KeySequence, e.MessageId, dl.MessageType,
+        DATALENGTH(dl.Body), e.SentUtc, v.Detail
+    FROM (SELECT TOP (@rows) t.* FROM [orders].[DeadLetter] AS t WITH (NOLOCK) ORDER BY t.DeadLetterId DESC) AS dl
+    CROSS APPLY [orders].[ufn_ReadEnvelope](SUBSTRING(dl.Body, 1, 1300)) AS e
+    CROSS APPLY (VALUES (dl.AddedUtc, 60, N'dead letter', CONCAT(dl.DeadLetterId, N' of the ', dl.Side, N'''s side, code ', dl.Code, N': ' + dl.Reason)),
+                        (dl.HandledUtc, 65, dl.Handling, CONCAT(dl.DeadLetterId, N' by ', dl.HandledBy, N': ' + dl.HandlingReason))) AS v(WhenUtc, Rank, Step, Detail)
+    WHERE v.WhenUtc IS NOT NULL AND ((ISNULL(dl.ConversationId, dl.ConversationHandle) = @conversationId AND dl.MessageSequence BETWEEN ISNULL(@sequence, -9223372036854775808) AND ISNULL(@sequence, 9223372036854775807)) OR (e.MessageId = @messageId OR (e.ConversationKey = @key AND e.KeySequence BETWEEN ISNULL(@keySequence, -9223372036854775808) AND ISNULL(@keySequence, 9223372036854775807))))
+    UNION ALL
+    SELECT sn.SkippedUtc, 55, CASE sn.Reason WHEN N'repeat' THEN N'skipped' ELSE N'given up' END, N'SkippedNumber', NULL, NULL, sn.ConversationKey, sn.KeySequence, sn.MessageId, NULL,
+        NULL, NULL, CASE sn.Reason WHEN N'repeat' THEN N'Its message had landed under another number: a client has sent it twice.' ELSE N'Its dead letter was removed: see OperatorLog.' END
+    FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK)
+    WHERE sn.ConversationKey = @key AND sn.KeySequence BETWEEN ISNULL(@keySequence, -9223372036854775808) AND ISNULL(@keySequence, 9223372036854775807)
+);
 GO
 CREATE OR ALTER VIEW [orders].[vw_Findings]
 AS
@@ -1226,6 +1402,204 @@ FROM (', p.Query, N') AS q(ObjectName, Figure, More, Statement);') END
     RETURN ISNULL(@worst, 200);
 END;
 GO
+CREATE OR ALTER PROCEDURE [orders].[usp_Trace]
+    @id uniqueidentifier = NULL,        /* a handle, conversation id or message id */
+    @sequence bigint = NULL,            /* with @id: one message of the dialog */
+    @key nvarchar(4000) = NULL,
+    @keySequence bigint = NULL,         /* with @key: one message of it */
+    @deadLetterId bigint = NULL,
+    @rowVersion binary(8) = NULL,       /* a row of Landing */
+    @rows int = 100000,                 /* how far to look back without an index */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
+WITH EXECUTE AS N'orders_module'
+AS
+/* Redial 0.1.0, configuration orders */
+/* For an operator: what is known of a message, in order of time. Reads no queue: what was sent, has a copy, and whose
+   number the target's endpoint has passed is in the queue. Waits for nobody; at most 999 messages.
+   Result set: WhenUtc datetime2(3) (NULL: so it is now), Step nvarchar(30), Place nvarchar(60), ConversationId
+   uniqueidentifier, MessageSequence bigint, ConversationKey nvarchar(200), KeySequence bigint, MessageId uniqueidentifier,
+   MessageType nvarchar(256), Bytes bigint, Detail nvarchar(4000). The last: Step verdict, Place the word, Detail the sentence. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists */
+    SET LOCK_TIMEOUT 1000;              /* who watches waits for nobody */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @errors nvarchar(2048), @dialog uniqueidentifier, @number bigint, @messageId uniqueidentifier, @nextDialog uniqueidentifier, @nextNumber bigint,
+        @first uniqueidentifier, @depth int = 0, @one bit, @landed int, @copies int, @queued int, @letters int, @sent bigint, @isOpen bit = 0,
+        @code int, @word nvarchar(60), @says nvarchar(4000);
+    DECLARE @dialogs TABLE (ConversationId uniqueidentifier NOT NULL PRIMARY KEY, Depth int NOT NULL DEFAULT (0), Handle uniqueidentifier NULL, TargetHandle uniqueidentifier NULL, IsOpen bit NULL,
+        States nvarchar(300) NULL, Sent bigint NULL, Arrived bigint NULL, Status nvarchar(4000) NULL);      /* Sent, Arrived: numbers from 0 */
+    DECLARE @events TABLE (EventId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, WhenUtc datetime2(3) NULL, Rank int NOT NULL, Step nvarchar(30) NOT NULL, Place nvarchar(60) NOT NULL,
+        ConversationId uniqueidentifier NULL, MessageSequence bigint NULL, ConversationKey nvarchar(200) NULL, KeySequence bigint NULL, MessageId uniqueidentifier NULL,
+        MessageType nvarchar(256) NULL, Bytes bigint NULL, SentUtc datetime2(3) NULL, Detail nvarchar(4000) NULL);
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Trace says where a message of configuration orders is, or when and why it was gone. It changes nothing.
+One of these says which:
+  @id            a handle or conversation id (with @sequence, 0 and up: one message of it), or a message id
+  @key           what the caller has named; with @keySequence, 1 and up: one message of it
+  @deadLetterId  see [orders].[vw_DeadLetters]
+  @rowVersion    a row of Landing
+  @rows          1 to 10000000, 100000 by default: how far to look back in a table without an index for this
+The last row is the verdict. Returns 0 landed, 2 pending, 3 dead letter or given up, 4 not known.
+Example: EXECUTE [orders].[usp_Trace] @id = ''...'', @sequence = 0;';
+        RETURN 0;
+    END;
+
+    SET @errors = RTRIM(CONCAT(
+        CASE WHEN IIF(@id IS NULL, 0, 1) + IIF(@key IS NULL, 0, 1) + IIF(@deadLetterId IS NULL, 0, 1) + IIF(@rowVersion IS NULL, 0, 1) <> 1
+             THEN N'Exactly one of @id, @key, @deadLetterId and @rowVersion must be given. ' END,
+        CASE WHEN @sequence < 0 OR (@sequence IS NOT NULL AND @id IS NULL) THEN N'@sequence goes with @id, and must be 0 or more. ' END,
+        CASE WHEN @keySequence < 1 OR (@keySequence IS NOT NULL AND @key IS NULL) THEN N'@keySequence goes with @key, and must be 1 or more. ' END,
+        CASE WHEN DATALENGTH(@key) NOT BETWEEN 2 AND 400 THEN N'@key must be 1 to 200 characters. ' END,
+        CASE WHEN ISNULL(@rows, 0) NOT BETWEEN 1 AND 10000000 THEN N'@rows must be 1 to 10000000. ' END));
+    IF @errors <> N''
+        THROW 50300, @errors, 1;
+
+    /* ---- 1  Which: a place, or what its envelope says. NOLOCK throughout ---- */
+    SELECT @number = @sequence, @dialog = d.ConversationId, @messageId = CASE WHEN d.ConversationId IS NULL THEN @id END
+    FROM [orders].[ufn_DialogOf](@id, @rows) AS d;
+    SELECT @dialog = ISNULL(dl.ConversationId, dl.ConversationHandle), @number = dl.MessageSequence
+    FROM [orders].[DeadLetter] AS dl WITH (NOLOCK)
+    WHERE dl.DeadLetterId = @deadLetterId;
+    SELECT @dialog = ISNULL(l.ConversationId, l.ConversationHandle), @number = l.MessageSequence
+    FROM [orders].[Landing] AS l WITH (NOLOCK)
+    WHERE l.RowVersion = @rowVersion;
+    SELECT @first = @dialog, @sequence = @number, @one = CASE WHEN @key IS NOT NULL AND @keySequence IS NULL OR @dialog IS NOT NULL AND @number IS NULL THEN 0 ELSE 1 END;
+
+    /* ---- 2  What is known of it: along the dialogs it was sent on, then by what its envelope says ---- */
+    WHILE @one = 0 AND @depth < 25      /* with those it was sent again on */
+    BEGIN
+        INSERT INTO @dialogs (ConversationId, Depth)
+        SELECT TOP (100) v.ConversationId, @depth
+        FROM (SELECT @dialog AS ConversationId WHERE @dialog IS NOT NULL
+              UNION SELECT cl.ConversationId FROM @dialogs AS d INNER JOIN [orders].[ConversationLog] AS p WITH (NOLOCK) ON p.ConversationId = d.ConversationId
+                    INNER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf IN (p.Handle, p.ConversationId)) AS v
+        WHERE NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.ConversationId = v.ConversationId);
+        SET @depth = CASE @@ROWCOUNT WHEN 0 THEN 25 ELSE @depth + 1 END;
+    END;
+    IF @one = 0
+        INSERT INTO @events (WhenUtc, Rank, Step, Place, ConversationId, MessageSequence, ConversationKey, KeySequence, MessageId, MessageType, Bytes, SentUtc, Detail)
+        SELECT TOP (999) t.WhenUtc, t.Rank, t.Step, t.Place, t.ConversationId, t.MessageSequence, t.ConversationKey, t.KeySequence, t.MessageId, t.MessageType, t.Bytes, t.SentUtc, t.Detail
+        FROM @dialogs AS d
+        CROSS APPLY [orders].[ufn_Trail](d.ConversationId, NULL, NULL, NULL, NULL, @rows) AS t
+        ORDER BY t.WhenUtc DESC;
+    WHILE @one = 1 AND @dialog IS NOT NULL AND @depth < 25
+    BEGIN
+        INSERT INTO @dialogs (ConversationId, Depth) SELECT @dialog, @depth WHERE NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.ConversationId = @dialog);
+        INSERT INTO @events (WhenUtc, Rank, Step, Place, ConversationId, MessageSequence, ConversationKey, KeySequence, MessageId, MessageType, Bytes, SentUtc, Detail)
+        SELECT t.WhenUtc, t.Rank, t.Step, t.Place, t.ConversationId, t.MessageSequence, t.ConversationKey, t.KeySequence, t.MessageId, t.MessageType, t.Bytes, t.SentUtc, t.Detail
+        FROM [orders].[ufn_Trail](@dialog, @number, NULL, NULL, NULL, @rows) AS t
+        WHERE ISNULL(t.MessageType, N'') NOT IN (N'EndOfStream',
+        N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+        N'http://schemas.microsoft.com/SQL/ServiceBroker/Error') OR @rowVersion IS NOT NULL
+        OPTION (RECOMPILE);             /* what is NULL is not sought */
+        INSERT INTO @events (WhenUtc, Rank, Step, Place, ConversationId, MessageSequence)
+        SELECT cl.BegunUtc, 11, N'sent again', N'sender''s side', @dialog, @number
+        FROM [orders].[ConversationLog] AS cl WITH (NOLOCK) WHERE cl.ConversationId = @dialog AND @depth > 0;
+        SELECT @nextDialog = NULL, @depth += 1;
+        SELECT @nextDialog = s.ConversationId, @nextNumber = s.MessageSequence FROM [orders].[ufn_SentAgain](@dialog, @number, @rows) AS s;
+        SELECT @dialog = @nextDialog, @number = @nextNumber;
+    END;
+    IF @one = 1 AND @first IS NOT NULL
+        SELECT TOP (1) @messageId = e.MessageId, @key = CASE WHEN e.KeySequence IS NOT NULL THEN e.ConversationKey END, @keySequence = e.KeySequence
+        FROM @events AS e
+        ORDER BY e.MessageId DESC;
+    IF @messageId IS NOT NULL OR @key IS NOT NULL
+        INSERT INTO @events (WhenUtc, Rank, Step, Place, ConversationId, MessageSequence, ConversationKey, KeySequence, MessageId, MessageType, Bytes, SentUtc, Detail)
+        SELECT TOP (999) t.WhenUtc, t.Rank, t.Step, t.Place, t.ConversationId, t.MessageSequence, t.ConversationKey, t.KeySequence, t.MessageId, t.MessageType, t.Bytes, t.SentUtc, t.Detail
+        FROM [orders].[ufn_Trail](NULL, NULL, @messageId, @key, @keySequence, @rows) AS t
+        WHERE NOT EXISTS (SELECT 1 FROM @events AS e WHERE e.Place = t.Place AND e.ConversationId = t.ConversationId AND e.MessageSequence = t.MessageSequence)
+        ORDER BY t.WhenUtc DESC
+        OPTION (RECOMPILE);             /* as above */
+    INSERT INTO @events (WhenUtc, Rank, Step, Place, Detail)
+    SELECT TOP (10) ol.AddedUtc, 70, N'purge', N'OperatorLog', CONCAT(ol.Action, N' ', ol.Detail, N', by ', ol.Login, N': ' + ol.Reason)
+    FROM [orders].[OperatorLog] AS ol WITH (NOLOCK) WHERE ol.Action = N'purge dead letters' AND @deadLetterId IS NOT NULL AND @first IS NULL
+    ORDER BY ol.OperatorLogId DESC;
+
+    /* ---- 3  Its dialogs: one look at all endpoints, for both sides ---- */
+    INSERT INTO @dialogs (ConversationId)
+    SELECT DISTINCT e.ConversationId FROM @events AS e
+    WHERE e.ConversationId IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.ConversationId = e.ConversationId);
+    UPDATE d
+    SET Handle = e.Handle, TargetHandle = e.TargetHandle, States = e.States, IsOpen = e.IsOpen, Sent = e.Sent, Arrived = e.Arrived, Status = GET_TRANSMISSION_STATUS(e.Handle)
+    FROM @dialogs AS d
+    INNER JOIN [orders].[ufn_Sides]() AS e ON e.ConversationId = d.ConversationId;
+    INSERT INTO @events (WhenUtc, Rank, Step, Place, ConversationId, ConversationKey, Detail)
+    SELECT t.WhenUtc, t.Rank, t.Step, t.Place, t.ConversationId, t.ConversationKey, t.Detail
+    FROM @dialogs AS d
+    CROSS APPLY [orders].[ufn_DialogTrail](d.ConversationId, d.Handle, d.TargetHandle) AS t
+    WHERE t.MessageSequence IS NULL OR @one = 0 OR EXISTS (SELECT 1 FROM @events AS e WHERE e.ConversationId = t.ConversationId AND e.MessageSequence = t.MessageSequence);
+
+    /* ---- 4  Where it is now. The target's endpoint counts what has reached its queue ---- */
+    INSERT INTO @events (Rank, Step, Place, ConversationId, MessageSequence, Detail)
+    SELECT 90, CASE w.IsThere WHEN 1 THEN N'in the target''s queue' WHEN 2 THEN N'left behind' ELSE N'on its way' END,
+        CASE w.IsThere WHEN 1 THEN N'TargetQueue' WHEN 2 THEN N'SentMessage' ELSE N'transmission queue' END, e.ConversationId, e.MessageSequence,
+        CASE w.IsThere WHEN 2 THEN N'Its dialog is over: a reader, usp_ResendStranded or usp_Resend sends it again.'
+            ELSE CONCAT(CASE w.IsThere WHEN 1 THEN N'Or just being read.' ELSE N'It has not reached the target''s queue.' + N' Status of the last transmission: ' + NULLIF(d.Status, N'') END,
+                CASE WHEN q.is_receive_enabled = 0 THEN N' The queue is off: usp_StartQueue.' END, CASE WHEN q.is_activation_enabled = 0 THEN N' Its activation is off: nobody is started to read it.' END) END
+    FROM @events AS e
+    INNER JOIN @dialogs AS d ON d.ConversationId = e.ConversationId
+    CROSS APPLY (SELECT CASE WHEN ISNULL(d.IsOpen, 0) = 0 THEN 2 WHEN d.Arrived > e.MessageSequence THEN 1 ELSE 0 END AS IsThere) AS w
+    LEFT OUTER JOIN sys.service_queues AS q ON q.object_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ')
+    WHERE e.Step = N'copied';
+    INSERT INTO @events (Rank, Step, Place, ConversationId, Detail)
+    SELECT 95, N'now', N'endpoints', d.ConversationId, d.States FROM @dialogs AS d WHERE d.States <> N'';
+    INSERT INTO @events (WhenUtc, Rank, Step, Place, ConversationId, MessageSequence)
+    SELECT MIN(e.SentUtc), 15, N'sent', N'sender''s side', @first, @sequence FROM @events AS e WHERE @one = 1 HAVING MIN(e.SentUtc) IS NOT NULL;
+
+    /* ---- 5  The verdict ---- */
+    SELECT @landed = COUNT(CASE WHEN e.Step = N'landed' AND (@rowVersion IS NOT NULL OR e.MessageType NOT IN (N'EndOfStream',
+        N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+        N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')) THEN 1 END),
+        @copies = COUNT(CASE e.Step WHEN N'copied' THEN 1 END), @queued = COUNT(CASE e.Step WHEN N'in the target''s queue' THEN 1 END),
+        @letters = COUNT(CASE e.Step WHEN N'dead letter' THEN 1 END) - COUNT(CASE WHEN e.Place = N'DeadLetter' AND e.Step <> N'dead letter' THEN 1 END)
+    FROM @events AS e;
+    SELECT @sent = SUM(ISNULL(cl.Messages, d.Sent))
+    FROM @dialogs AS d LEFT OUTER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ConversationId = d.ConversationId
+    WHERE d.ConversationId = @first OR (@one = 0 AND cl.ResendOf IS NULL);
+    /* READPAST sees only what is committed, and waits for nobody. */
+    IF @one = 1 AND @copies > 0 AND NOT EXISTS (SELECT 1 FROM @events AS e INNER JOIN [orders].[SentMessage] AS sm WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK)
+                                                    ON sm.ConversationId = e.ConversationId AND sm.MessageSequence = e.MessageSequence
+                                                WHERE e.Step = N'copied')
+        SET @isOpen = 1;
+    IF @one = 0
+        SELECT @code = CASE WHEN @letters > 0 THEN 3 WHEN @copies > 0 THEN 2 WHEN @landed > 0 THEN 0 WHEN @sent > 0 THEN 4 ELSE 4 END,
+            @word = CASE WHEN @letters > 0 THEN N'dead letters' WHEN @copies > 0 THEN N'pending' WHEN @landed > 0 THEN N'landed' WHEN @sent > 0 THEN N'gone' ELSE N'not known here' END,
+            @says = CONCAT(@landed, N' landed, ', @copies - @queued, N' on their way, ', @queued, N' in the target''s queue, ', @letters, N' dead letters', N', of ' + CONVERT(nvarchar(20), @sent) + N' sent', N'.',
+                CASE WHEN (SELECT COUNT(*) FROM @events AS e WHERE e.MessageType IS NOT NULL) >= 999 THEN N' The list was cut after the last 999.' END);
+    ELSE
+        SELECT TOP (1) @word = w.Word, @code = w.Code, @says = w.Says
+        FROM (VALUES
+            (1, @landed, N'landed', 0, CONCAT(N'It has landed', CASE WHEN EXISTS (SELECT 1 FROM @events AS e WHERE e.Step = N'replayed') THEN N', after a replay' WHEN @landed > 1 THEN N', more than once: it was sent again, by us or by its caller' END, N'.')),
+            (2, @isOpen, N'pending', 2, N'It is being sent or moved by a transaction that is still open.'),
+            (3, @queued, N'in the target''s queue', 2, N'It waits in the target''s queue, or is just being read.'),
+            (4, @copies, N'pending', 2, N'It has not landed, and its copy is kept. Next: the last steps above, then usp_Health.'),
+            (5, @letters, N'dead letter', 3, N'It is a dead letter. Next: remove the cause, then usp_ReplayDeadLetter.'),
+            (6, (SELECT COUNT(*) FROM @events AS e WHERE e.Step = N'given up' OR (e.Place = N'DeadLetter' AND e.Step NOT IN (N'dead letter', N'replayed'))), N'given up', 3, N'An operator has given it up: see the steps above, and OperatorLog.'),
+            (7, (SELECT COUNT(*) FROM @events AS e WHERE e.Step = N'skipped'), N'skipped', 0, N'It was a repeat of a message that had landed, and was dropped.'),
+            (8, (SELECT COUNT(*) FROM @events AS e WHERE e.Step = N'id kept'), N'landed', 0, N'Its id says that it has landed; the row was removed, or is further back in Landing.'),
+            (9, (SELECT COUNT(*) FROM @events AS e WHERE e.Step = N'replayed'), N'replayed', 4, N'It was a dead letter and was replayed; what became of it then is not to be found.'),
+            (10, (SELECT COUNT(*) FROM [orders].[ConversationLog] AS p WITH (NOLOCK) INNER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf IN (p.Handle, p.ConversationId) WHERE p.ConversationId = @first AND @depth = 1 AND @sequence < @sent), N'sent again', 4, N'It may have been sent again with others: on which number is not known. Next: ask for each dialog above.'),
+            (11, CASE WHEN @sequence < @sent THEN 1 END, N'gone', 4, N'It was sent, has no copy and is no dead letter: it has landed, and its row was removed or is further back.'),
+            (12, CASE WHEN @sequence >= @sent THEN 1 END, N'never sent', 4, CONCAT(N'The dialog has sent ', @sent, N' messages, numbered from 0.')),
+            (13, 1, N'not known here', 4, N'Nothing of it is here: it was never sent or its transaction rolled back, or it is older than what is kept. Its caller can tell: usp_Send raises an error where it does not send.')
+        ) AS w(Rank, Holds, Word, Code, Says)
+        WHERE w.Holds > 0
+        ORDER BY w.Rank;
+
+    IF @code = 4
+        SET @says = CONCAT(@says, N' Kept here: landed rows for ever, dialogs 90 days, dead letters that were replayed for ever.', N' Looked at: the last ', @rows, N' rows of what has no index for this.');
+    INSERT INTO @events (Rank, Step, Place, Detail) VALUES (255, N'verdict', @word, @says);
+    SELECT e.WhenUtc, e.Step, e.Place, e.ConversationId, e.MessageSequence, e.ConversationKey, e.KeySequence, e.MessageId, e.MessageType, e.Bytes, e.Detail
+    FROM @events AS e
+    LEFT OUTER JOIN @dialogs AS d ON d.ConversationId = e.ConversationId
+    ORDER BY CASE WHEN e.WhenUtc IS NULL THEN 1 ELSE 0 END, e.WhenUtc, ISNULL(d.Depth, e.Rank), e.Rank, e.MessageSequence, e.EventId;
+    RETURN @code;
+END;
+GO
 /* Nothing is signed. What an earlier deployment with security.signing = "certificate" made is dropped. */
 SET XACT_ABORT ON;
 
@@ -1397,7 +1771,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'bffd0391d2653759 4', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'2b9da6ff2fdcd52d 4', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

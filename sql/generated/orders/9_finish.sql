@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'bffd0391d2653759 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'2b9da6ff2fdcd52d [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -49,8 +49,11 @@ VALUES
     (N'usp_SendMessages', 0x8a21ba4560c57c5a), (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc),
     (N'Outbox_Insert', 0xc21ab6d1aac12279), (N'ufn_Conversations', 0x496e5a7e51c0d9dc),
     (N'ufn_Leaked', 0x7c37f57a8ace5593), (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e),
-    (N'ufn_Queues', 0x56405f02b9416db3), (N'vw_Findings', 0x8370c44322ef2dc0), (N'usp_CheckHealth', 0xbe135e59389387fa),
-    (N'usp_Health', 0x90f3b74819f2690d), (N'vw_Conversations', 0x99eed79a8314808d), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
+    (N'ufn_Queues', 0x56405f02b9416db3), (N'ufn_DialogOf', 0xf0dc658912aecc97),
+    (N'ufn_DialogTrail', 0x5a31faf9d47e378f), (N'ufn_SentAgain', 0x58fe8b4de13c0434),
+    (N'ufn_Sides', 0x64c62d702aa072f2), (N'ufn_Trail', 0xa689925d54fae43d), (N'vw_Findings', 0x8370c44322ef2dc0),
+    (N'usp_CheckHealth', 0xbe135e59389387fa), (N'usp_Health', 0x90f3b74819f2690d), (N'usp_Trace', 0xda60803717dd4d68),
+    (N'vw_Conversations', 0x99eed79a8314808d), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
     (N'vw_FailedConversations', 0x7b1fbac421186b2e), (N'vw_Pending', 0xef61098547258f71),
     (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'IdleWatch', NULL), (N'usp_OpenGate', 0xd1d0faa49b22ee57),
     (N'usp_CloseDialogs', 0x0bc0d826db9dc37c), (N'usp_CloseGate', 0x471ab193b8e726c1),
@@ -88,13 +91,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'bffd0391d2653759 9', @level0type = N'SCHEMA', @level0name = N'orders';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'2b9da6ff2fdcd52d 9', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'bffd0391d2653759 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2b9da6ff2fdcd52d 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -175,7 +178,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'bffd0391d2653759 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2b9da6ff2fdcd52d 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -222,6 +225,7 @@ GRANT SELECT, INSERT ON OBJECT::[orders].[Outbox] TO [orders_sender];
    have one owner. */
 GRANT EXECUTE ON OBJECT::[orders].[usp_Health] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_CheckHealth] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_Trace] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Conversations] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Queues] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Pending] TO [orders_operator];
@@ -262,7 +266,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'bffd0391d2653759 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2b9da6ff2fdcd52d 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -336,7 +340,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'bffd0391d2653759 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2b9da6ff2fdcd52d 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -651,21 +655,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'bffd0391d2653759 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2b9da6ff2fdcd52d 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'bffd0391d26537591aa4ac2933f50afcd5eab1d8a15340f70ab9ff9642f66e0b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2b9da6ff2fdcd52da7b7ddb38b6999270201859a9f8ab7c2138a0d1950ffa4af'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'bffd0391d26537591aa4ac2933f50afcd5eab1d8a15340f70ab9ff9642f66e0b');
+    VALUES (N'orders', N'0.1.0', N'2b9da6ff2fdcd52da7b7ddb38b6999270201859a9f8ab7c2138a0d1950ffa4af');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'bffd0391d2653759 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2b9da6ff2fdcd52d 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -781,7 +785,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'bffd0391d2653759 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2b9da6ff2fdcd52d 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -838,7 +842,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'bffd0391d2653759 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2b9da6ff2fdcd52d 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'orders';

@@ -50,6 +50,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_StartQueue",
         "usp_ReorganizeQueue",
         "usp_CheckHealth",
+        "usp_Trace",
         right={OPERATOR: EXECUTE},
     ),
     "usp_AcknowledgeLanding": {OPERATOR: EXECUTE, READER: EXECUTE},

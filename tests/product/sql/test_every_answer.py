@@ -89,6 +89,7 @@ IDS = [str(switches["end_over_open_send"]) for switches in TOGETHER]
 OPERATORS = (
     "usp_Health",
     "usp_CheckHealth",
+    "usp_Trace @key = N'k1'",
     "usp_RetireIdle @olderThanSeconds = 1, @WhatIf = 0",
     "usp_EndLeaked @WhatIf = 0, @reason = N'day'",
     "usp_Drain @reason = N'day', @WhatIf = 0",
