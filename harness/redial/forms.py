@@ -22,13 +22,6 @@ _STYLE = (
 )
 
 
-def visible(text: str) -> str:
-    """For a terminal: what would break a line, or hide or turn what stands in it, is written out."""
-    return "".join(
-        mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text
-    )
-
-
 def plain(text: str) -> str:
     """Without what XML 1.0 cannot hold."""
     return _NO_XML.sub("?", text)

@@ -72,5 +72,5 @@ def in_one_line(sql: str) -> str:
 
 
 def _is_hidden(one: str) -> bool:
-    """Control characters, halves of a pair, separators of lines and paragraphs."""
-    return unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp")
+    """Control characters, marks that turn or join text, halves of a pair, separators of lines."""
+    return unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")

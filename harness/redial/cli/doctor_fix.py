@@ -6,9 +6,9 @@ import sys
 
 from redial.cli.doctor_site import Site, trouble_of
 from redial.cli.errors import quoted
-from redial.forms import visible
 from redial.operate.doctor import Look, Place, Row, Status, run, worst
 from redial.operate.doctor_forms import page_of, wrapped
+from redial.quoting import in_one_line, visible
 
 Found = list[tuple[Place, Row]]
 
@@ -74,14 +74,14 @@ def _shown(place: Place, row: Row) -> list[str]:
     lines = [_name(place, row), *wrapped("do", row.advice)]
     lines += wrapped("who", row.who) if row.who else []
     lines += wrapped("page", page_of(row.page)) if row.page else []
-    return [*lines, f"    run      {visible(row.statement)}"] if row.statement else lines
+    return [*lines, f"    run      {in_one_line(row.statement)}"] if row.statement else lines
 
 
 def _run(site: Site, statements: list[tuple[Place, str, str]]) -> bool:
     """Whether all have run: none behind one that failed, which is named."""
     for number, (place, statement, who) in enumerate(statements):
         database = next(said for at, said, _ in site.places() if at == place)
-        print(f"running in {visible(str(place))}: {visible(statement)}", flush=True)
+        print(f"running in {visible(str(place))}: {in_one_line(statement)}", flush=True)
         try:
             with site.connected(database) as connection:
                 for line in run(connection, statement, who, place, site.wait_seconds):
@@ -92,6 +92,6 @@ def _run(site: Site, statements: list[tuple[Place, str, str]]) -> bool:
                 raise
             print(trouble, file=sys.stderr)
             for at, other, _ in statements[number + 1 :]:
-                print(f"not run in {visible(str(at))}: {visible(other)}", file=sys.stderr)
+                print(f"not run in {visible(str(at))}: {in_one_line(other)}", file=sys.stderr)
             return False
     return True

@@ -11,9 +11,8 @@ from enum import IntEnum
 from typing import Any
 
 from redial.config import Config
-from redial.forms import visible
 from redial.odbc import NOT_ALLOWED, said, server_message
-from redial.quoting import qualified, quote_name
+from redial.quoting import qualified, quote_name, visible
 from redial.render.findings import NOT_LOOKED_AT, Finding, Priority
 
 

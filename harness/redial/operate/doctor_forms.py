@@ -9,8 +9,9 @@ from collections.abc import Callable
 from html import escape
 from xml.etree import ElementTree
 
-from redial.forms import html_page, plain, sarif_log, sarif_result, visible, xml
+from redial.forms import html_page, plain, sarif_log, sarif_result, xml
 from redial.operate.doctor import VERDICTS, Look, Place, Report, Row, severity
+from redial.quoting import in_one_line, visible
 from redial.render.findings import NOT_LOOKED_AT, Priority
 
 WIDTH = 110
@@ -73,9 +74,7 @@ def _block(row: Row, place: Place | None, advised: bool) -> list[str]:
     if row.who:
         lines += wrapped("who", row.who)
     if row.statement:
-        lines.append(f"    run      {visible(row.statement)}")
-        if visible(row.statement) != row.statement:
-            lines.append(f"{'':<13}not to be copied: redial doctor --fix {row.id} runs it")
+        lines.append(f"    run      {in_one_line(row.statement)}")
     if row.page:
         lines += wrapped("page", page_of(row.page))
     return lines

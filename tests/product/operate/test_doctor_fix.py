@@ -130,10 +130,11 @@ def test_a_database_with_a_hostile_name_is_shown_in_one_line_and_mended(site, ca
     run(server, "ALTER DATABASE CURRENT SET AUTO_CLOSE ON;")
     status, said = says(capsys, server)
     assert status == Status.WARNINGS, said
-    assert "database closes by itself: a]b'c<i>&\"d\\ne\n" in said
+    assert "database closes by itself: a]b'c<i>&\"d<U+000A>e\n" in said
     status, said = says(capsys, server, fix="database-closes-by-itself", yes=True)
     assert (
-        status == Status.CLEAN and "gone: database closes by itself: a]b'c<i>&\"d\\ne (AUTO" in said
+        status == Status.CLEAN
+        and "gone: database closes by itself: a]b'c<i>&\"d<U+000A>e (AUTO" in said
     )
     run(site.server, f"USE master; DROP DATABASE {quote_name(HOSTILE)};")
 

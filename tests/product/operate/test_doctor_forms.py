@@ -11,7 +11,6 @@ import pytest
 
 from redial.cli.doctor import doctor
 from redial.config import load
-from redial.forms import visible
 from redial.operate.doctor import (
     SEVERITIES,
     Look,
@@ -25,6 +24,7 @@ from redial.operate.doctor import (
 )
 from redial.operate.doctor_forms import FORMS, as_json, html, junit, sarif, text, verdict
 from redial.paths import CONFIGS
+from redial.quoting import visible
 from redial.render.findings import NOT_LOOKED_AT, WHO, Priority
 from redial.render.renderer import register
 from redial.server import address_of
@@ -152,7 +152,7 @@ def test_text_has_the_worst_first_and_takes_no_line_and_no_escape_from_a_server(
     assert said.index("NOTHING FLOWS  queue off") < said.index("LOOK           long queue")
     assert said.index("long queue") < said.index("TO KNOW  ") < said.index("figure   messages")
     assert not any(line.lstrip().startswith("NOTHING FLOWS  all") for line in said.splitlines())
-    assert "not to be copied: redial doctor --fix queue-off runs it" in said
+    assert "    run      DECLARE @sql nvarchar(max) = " in said, "a statement that can be copied"
     assert "[sql1,1433, database shop]" in said
     assert (
         said.splitlines()[1] == "  act now: 1 nothing flows, 1 look" == f"  {verdict(EVERYTHING)}"
@@ -174,7 +174,7 @@ def test_text_says_what_to_do_once_for_what_is_found_in_several_things():
 
 def test_what_can_be_read_stays_and_what_cannot_is_written_out():
     assert visible("Größe 消息 <&> 'x'") == "Größe 消息 <&> 'x'"
-    assert visible("a\r\n\x1b[0m") == "a\\r\\n\\x1b[0m"
+    assert visible("a\r\n\x1b[0m\u202e") == "a<U+000D><U+000A><U+001B>[0m<U+202E>"
 
 
 def test_json_has_the_keys_that_are_documented():
