@@ -16,6 +16,13 @@ def lose_owner(lab: Lab) -> None:
     replicas.lose_owner(lab.instance.database("lab"))
 
 
+def restored_copy(lab: Lab) -> None:
+    """Beside its original: with its broker off, as RESTORE leaves it, and the same identity."""
+    lab.sa.execute("CREATE DATABASE [co]]py]; ALTER DATABASE [co]]py] SET DISABLE_BROKER;")
+    copy, original = (lab.instance.database(name) for name in ("co]py", "lab"))
+    copy.broker.guid = original.broker.guid
+
+
 def other_owner(lab: Lab) -> None:
     lab.sa.execute("CREATE LOGIN dba WITH PASSWORD = N'Some-Word-1';")
     replicas.lose_owner(lab.instance.database("lab"), lab.sa.value("SUSER_SID(N'dba')"))
@@ -37,6 +44,7 @@ SCENARIOS = {
         rest=60,
     ),
     "database-without-owner": Scenario(lose_owner),
+    "broker-identity-twice": Scenario(restored_copy),
     "database-with-two-owners": Scenario(
         # The stand-in gives dbo the SID of sa whoever owns the database.
         other_owner,
