@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'54074417a7445a7d [3-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b75ff0949298d236 [3-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'3_pieces.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -309,7 +309,7 @@ CREATE OR ALTER FUNCTION [etl].[ufn_DialogOf](
 RETURNS TABLE   -- noqa: CP05
 AS
 /* Redial 0.1.0, configuration etl */
-/* Behind usp_Trace: the conversation that an id is of; NULL: of none that is known. Always one row. */
+/* Behind usp_Trace: the conversation that an id is of; NULL: of none that is known. No row for no id. */
 RETURN
 (
     SELECT COALESCE(
@@ -322,6 +322,7 @@ RETURN
         (SELECT TOP (1) sm.ConversationId FROM [etl].[SentMessage] AS sm WITH (NOLOCK) WHERE sm.ConversationId = @id),
         (SELECT TOP (1) ISNULL(dl.ConversationId, dl.ConversationHandle) FROM (SELECT TOP (@rows) t.* FROM [etl].[DeadLetter] AS t WITH (NOLOCK) ORDER BY t.DeadLetterId DESC) AS dl WHERE dl.ConversationHandle = @id OR dl.ConversationId = @id),
         (SELECT TOP (1) ISNULL(l.ConversationId, l.ConversationHandle) FROM (SELECT TOP (@rows) t.* FROM [etl].[Landing] AS t WITH (NOLOCK) ORDER BY t.RowVersion DESC) AS l WHERE l.ConversationHandle = @id OR l.ConversationId = @id)) AS ConversationId
+    WHERE @id IS NOT NULL
 );
 GO
 CREATE OR ALTER FUNCTION [etl].[ufn_DialogTrail](
@@ -1467,8 +1468,7 @@ Example: EXECUTE [etl].[usp_Trace] @id = ''...'', @sequence = 0;';
         THROW 50300, @errors, 1;
 
     /* ---- 1  Which: a place, or what its envelope says. NOLOCK throughout ---- */
-    SELECT @number = @sequence, @dialog = d.ConversationId, @messageId = CASE WHEN d.ConversationId IS NULL THEN @id END
-    FROM [etl].[ufn_DialogOf](@id, @rows) AS d;
+    SELECT @dialog = d.ConversationId, @number = @sequence, @messageId = CASE WHEN d.ConversationId IS NULL THEN @id END FROM [etl].[ufn_DialogOf](@id, @rows) AS d;
     SELECT @dialog = ISNULL(dl.ConversationId, dl.ConversationHandle), @number = dl.MessageSequence
     FROM [etl].[DeadLetter] AS dl WITH (NOLOCK)
     WHERE dl.DeadLetterId = @deadLetterId;
@@ -1782,7 +1782,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'54074417a7445a7d 4', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b75ff0949298d236 4', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO
