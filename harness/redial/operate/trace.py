@@ -77,7 +77,8 @@ def ask(connection: Any, config: Config, arguments: dict[str, Any]) -> Traced:
         cursor.nextset()
         code, database = cursor.fetchone()
     except Exception as error:  # any driver's
-        raise CannotTrace(*server_message(error)) from error
+        number, text = server_message(error)
+        raise CannotTrace(number or 0, text) from error
     *steps, last = rows
     return Traced(tuple(_step(tuple(row), database) for row in steps), last[2], last[10], code)
 

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'a90c22fd3e872e60 [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'914ecc142f3b4c74 [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -393,8 +393,8 @@ RETURN
     FROM [audit].[DeadLetter] AS dl WITH (NOLOCK)
     INNER JOIN [audit].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf = dl.ConversationHandle AND cl.BegunUtc >= dl.HandledUtc
     INNER JOIN [audit].[OperatorLog] AS ol WITH (NOLOCK) ON ol.Action = N'replay dead letters' AND ol.Detail LIKE CONCAT(N'%, on conversation ', cl.Handle)
-    CROSS APPLY (SELECT CHARINDEX(N' from ', ol.Detail) + 6 AS FromAt, CHARINDEX(N' to ', ol.Detail) AS ToAt, CHARINDEX(N',', ol.Detail) AS EndAt) AS w
-    CROSS APPLY (SELECT TRY_CONVERT(bigint, SUBSTRING(ol.Detail, w.FromAt, CASE WHEN w.ToAt > w.FromAt THEN w.ToAt - w.FromAt ELSE 0 END)) AS FromId,
+    CROSS APPLY (SELECT CHARINDEX(N' from ', ol.Detail) + 6 AS StartAt, CHARINDEX(N' to ', ol.Detail) AS ToAt, CHARINDEX(N',', ol.Detail) AS EndAt) AS w
+    CROSS APPLY (SELECT TRY_CONVERT(bigint, SUBSTRING(ol.Detail, w.StartAt, CASE WHEN w.ToAt > w.StartAt THEN w.ToAt - w.StartAt ELSE 0 END)) AS FromId,
                      TRY_CONVERT(bigint, SUBSTRING(ol.Detail, w.ToAt + 4, CASE WHEN w.EndAt > w.ToAt + 4 THEN w.EndAt - w.ToAt - 4 ELSE 0 END)) AS ToId) AS r
     CROSS APPLY (SELECT COUNT(*) AS Letters, COUNT(CASE WHEN o.MessageSequence < dl.MessageSequence OR (o.MessageSequence = dl.MessageSequence AND o.DeadLetterId < dl.DeadLetterId) THEN 1 END) AS Number
                  FROM [audit].[DeadLetter] AS o WITH (NOLOCK)
@@ -1731,7 +1731,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'a90c22fd3e872e60 4', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'914ecc142f3b4c74 4', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO
