@@ -122,10 +122,12 @@ def _plain_linter() -> Linter:
 
 
 def _looked_at(config: str, path: Path) -> list[StyleFinding]:
+    """Findings, but of the order of a health query's columns: it is told, as an INSERT's is."""
     linted = _kept_linter(config).lint_string(path.read_text(encoding="utf-8"), fname=str(path))
     return [
         StyleFinding(path, one.line_no, one.line_pos, one.rule_code(), one.desc())
         for one in linted.get_violations()
+        if not (one.rule_code() == "ST06" and path.parent.name == "findings")
     ]
 
 

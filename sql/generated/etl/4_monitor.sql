@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'37d045f73586f1a4 [3-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ef77086fa3a297dc [3-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'3_pieces.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -740,7 +740,7 @@ WHERE o.IsOld = 1 AND o.IsOver = 0
   AND o.OldestUtc < DATEADD(minute, -5, SYSUTCDATETIME())
   AND NOT EXISTS (SELECT 1 FROM #queues AS q WHERE q.IsReceiveEnabled = 0 OR q.IsEnqueueEnabled = 0 OR (q.Side = N''target'' AND ISNULL(q.Messages, 1) > 0))
   AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 1)
-  AND NOT EXISTS (SELECT 1 FROM #pending AS p)'),
+  AND NOT EXISTS (SELECT 1 FROM #pending)'),
     (24, N'database-with-two-owners', 10, N'database with two owners', N'', N'an administrator of the server', N'',
         N'The server knows another owner than the database itself, as after a failover or an attach: activation may fail with 15517 or 33009.',
         N'SELECT d.name, SUSER_SNAME(d.owner_sid), NULL, CONCAT(N''ALTER AUTHORIZATION ON DATABASE::'', QUOTENAME(d.name), N'' TO '', QUOTENAME(SUSER_SNAME(d.owner_sid)), N'';'')
@@ -1486,7 +1486,8 @@ Example: EXECUTE [etl].[usp_Trace] @id = ''...'', @sequence = 0;';
         INSERT INTO @dialogs (ConversationId, Depth)
         SELECT TOP (100) v.ConversationId, @depth
         FROM (SELECT @dialog AS ConversationId WHERE @dialog IS NOT NULL
-              UNION SELECT cl.ConversationId FROM @dialogs AS d INNER JOIN [etl].[ConversationLog] AS p WITH (NOLOCK) ON p.ConversationId = d.ConversationId
+              UNION
+              SELECT cl.ConversationId FROM @dialogs AS d INNER JOIN [etl].[ConversationLog] AS p WITH (NOLOCK) ON p.ConversationId = d.ConversationId
                     INNER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf IN (p.Handle, p.ConversationId)) AS v
         WHERE NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.ConversationId = v.ConversationId);
         SET @depth = CASE @@ROWCOUNT WHEN 0 THEN 25 ELSE @depth + 1 END;
@@ -1782,7 +1783,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'37d045f73586f1a4 4', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'ef77086fa3a297dc 4', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

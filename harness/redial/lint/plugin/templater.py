@@ -20,6 +20,8 @@ from redial.render.renderer import new_environment
 
 CONTENT_HASH = "0" * 64
 """Stands for the hash of the installation, which a single template cannot know."""
+SCANNED = ("installed", "known", "of_core", "migrations", "last_migration")
+"""What a template is told of all the others."""
 
 
 class RedialTemplater(JinjaTemplater):
@@ -38,8 +40,9 @@ class RedialTemplater(JinjaTemplater):
             ".".join(re.sub(r"^\d\d_", "", path.name).split(".")[:2])
             for path in TEMPLATES.rglob("*.sql.j2")
         )
-        environment.globals["known"] = environment.globals["installed"]
-        environment.globals["of_core"] = environment.globals["installed"]
+        for name in ("known", "of_core"):
+            environment.globals[name] = environment.globals["installed"]
+        environment.globals.update(migrations=1, last_migration=1)
         return environment
 
     def _get_env_context(
@@ -49,8 +52,9 @@ class RedialTemplater(JinjaTemplater):
         path = Path(fname or "")
         template = path.read_text(encoding="utf-8") if path.is_file() else ""
         stand_in = environment_for(template, load(self._config_file(config)))
+        names = {name: env.globals[name] for name in SCANNED}
         values = stand_in.globals if stand_in else {}
-        names = {name: env.globals[name] for name in ("installed", "known", "of_core")}
+        values.update(names)  # what stands in the register is rendered with these, too
         return context | env.globals | values | names | {"content_hash": CONTENT_HASH}
 
     def _config_file(self, config: FluffConfig | None) -> Path:
