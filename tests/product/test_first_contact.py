@@ -57,6 +57,8 @@ def mine(tmp_path, monkeypatch):
 
 OF_ALL = {"lint", "render", "torture"}
 """What takes all configurations where none is named."""
+WORDS = {"adopt": ["--module=x"], "trace": ["x"]}
+"""What else a command must be told."""
 OF_ONE = [
     name
     for name in sorted(namespace.task_names)
@@ -67,14 +69,14 @@ OF_ONE = [
 
 @pytest.mark.parametrize("called", OF_ONE)
 def test_the_only_configuration_of_a_folder_needs_no_name(called, mine, ran):
-    said = ran(called, *(["--module=x"] if called == "adopt" else []))
+    said = ran(called, *WORDS.get(called, []))
     assert said.status == 1 and "--server: is missing" in said.err
 
 
 @pytest.mark.parametrize("called", OF_ONE)
 def test_of_several_configurations_one_must_be_named(called, mine, ran):
     (mine / "sql" / "configs" / "yours.toml").write_text(renamed("yours"), "utf-8")
-    said = ran(called, "--server", "embedded")
+    said = ran(called, *WORDS.get(called, []), "--server", "embedded")
     assert said.status == 1
     assert "--config: is missing" in said.err and "one of: mine, yours" in said.err
 
@@ -119,7 +121,7 @@ def test_help_of_a_command_names_what_is_typed_and_nothing_of_invoke(
     monkeypatch.chdir(tmp_path)
     said = ran(name, "--help")
     assert said.status == 0 and said.err == "" and said == ran("--help", name)
-    needed = {"init": " FOLDER", "scenario": " NAME"}.get(name, "")
+    needed = {"init": " FOLDER", "scenario": " NAME", "trace": " WHAT"}.get(name, "")
     assert said.out.startswith(f"Usage: redial {name}{needed} [options]\n")
     assert "None" not in said.out and "other tasks" not in said.out
 

@@ -14,11 +14,11 @@ LANDED, PENDING, SET_ASIDE, UNKNOWN = 0, 2, 3, 4
 """What usp_Trace returns: landed; pending; a dead letter or given up; not known."""
 NO_PROCEDURE, NO_RIGHT, WRONG_ARGUMENT = 2812, 229, 50300
 """Could not find stored procedure; EXECUTE permission denied (sys.messages); usp_Trace's own."""
-AT_TARGET, NOT_HERE, GONE = "at the target", "not known here", "gone"
+AT_TARGET, NOT_HERE, NO_ROW = "at the target", "not known here", "gone"
 QUEUED = "in the target's queue"
 WORDS = (
     *("landed", "given to the hook", QUEUED, "pending", "dead letters", "dead letter"),
-    *("given up", "skipped", AT_TARGET, "replayed", "sent again", GONE, "never sent", NOT_HERE),
+    *("given up", "skipped", AT_TARGET, "replayed", "sent again", NO_ROW, "never sent", NOT_HERE),
 )
 """Every verdict. Of two databases' the one that stands further in front."""
 REMOVED = (
@@ -46,9 +46,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Traced:
-    """steps: in order of time. word, says, code: the verdict."""
+    """An answer: what has happened, and the verdict."""
 
     steps: tuple[Step, ...]
+    """In order of time."""
     word: str
     says: str
     code: int
@@ -109,7 +110,7 @@ def merged(answers: Sequence[Traced]) -> Traced:
     words = {said.word for said in answers}
     # A sender's side that is through with it knows better than a count of what has arrived.
     if AT_TARGET in words and best.word in (AT_TARGET, QUEUED) and words & {QUEUED, NOT_HERE}:
-        best = Traced((), GONE, REMOVED, UNKNOWN)
+        best = Traced((), NO_ROW, REMOVED, UNKNOWN)
     in_order = sorted(steps, key=lambda one: (one.when is None, one.when or ""))
     return Traced(tuple(in_order), best.word, best.says, best.code)
 

@@ -133,6 +133,11 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "ufn_Pending",
         "ufn_Queues",
         "ufn_QueuePages",
+        "ufn_DialogOf",
+        "ufn_DialogTrail",
+        "ufn_SentAgain",
+        "ufn_Sides",
+        "ufn_Trail",
     ),
 }
 
