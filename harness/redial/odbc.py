@@ -78,6 +78,8 @@ def find_driver(libraries: Path) -> Path | None:
     return next((path for path in found if family in path.parts), found[0])
 
 
+NO_PROCEDURE = 2812
+"""Error: could not find stored procedure (sys.messages)."""
 NOT_ALLOWED = 229
 """A right is missing (sys.messages)."""
 NO_SUCH_OBJECT = 208

@@ -16,10 +16,8 @@ from redial.cli.errors import UserError, command, quoted
 from redial.cli.server import open_server
 from redial.config import Config
 from redial.deploy import connect_odbc
-from redial.odbc import server_message
+from redial.odbc import NO_PROCEDURE, NOT_ALLOWED, server_message
 from redial.operate.trace import (
-    NO_PROCEDURE,
-    NO_RIGHT,
     WRONG_ARGUMENT,
     CannotTrace,
     Step,
@@ -137,7 +135,7 @@ def _explained(error: CannotTrace, config: Config) -> Exception:
         return UserError(
             name, "is not in this database", f"redial deploy --config {quoted(config.name)}"
         )
-    if error.number == NO_RIGHT:
+    if error.number == NOT_ALLOWED:
         role = quote_name(config.roles.operator)
         return UserError(
             name,

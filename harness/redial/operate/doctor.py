@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 from redial.config import Config
-from redial.odbc import NOT_ALLOWED, said, server_message
+from redial.odbc import NO_PROCEDURE, NOT_ALLOWED, said, server_message
 from redial.quoting import qualified, quote_name, visible
 from redial.render.findings import NOT_LOOKED_AT, Finding, Priority
 
@@ -48,7 +48,6 @@ COLUMNS = (
 """Of its result, as ``Row`` has them."""
 _TOOK = re.compile(r"([a-z0-9-]+): (\d+) ms")
 """What @Debug = 1 prints of each query that was asked."""
-_NO_PROCEDURE = 2812
 _EARLIER = frozenset({8144, 8145, 8146})
 """Numbers of errors of a procedure that has not the parameter it is given (sys.messages)."""
 _KILLED = frozenset({596, 6005, 10054})
@@ -265,7 +264,7 @@ def _why(error: Exception, name: str, config: Config, place: Place, wait_seconds
     if _cut(error, number):
         shown = f"was cut off: {shown}"
         next = "run the command again; who ended it stands in the server's error log"
-    elif number == _NO_PROCEDURE:
+    elif number == NO_PROCEDURE:
         shown, next = "is not there, or this login may not see it (2812)", _deploy(config)
         if "monitor" not in config.installed_modules:
             next = f"switch on monitor in [modules] of {config.name}.toml; redial render; {next}"

@@ -12,8 +12,8 @@ from redial.quoting import quote_name
 
 LANDED, PENDING, SET_ASIDE, UNKNOWN = 0, 2, 3, 4
 """What usp_Trace returns: landed; pending; a dead letter or given up; not known."""
-NO_PROCEDURE, NO_RIGHT, WRONG_ARGUMENT = 2812, 229, 50300
-"""Could not find stored procedure; EXECUTE permission denied (sys.messages); usp_Trace's own."""
+WRONG_ARGUMENT = 50300
+"""Of usp_Trace."""
 AT_TARGET, NOT_HERE, NO_ROW = "at the target", "not known here", "gone"
 QUEUED = "in the target's queue"
 WORDS = (
