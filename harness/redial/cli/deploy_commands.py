@@ -375,3 +375,37 @@ def doctor(
         fix=fix,
         yes=yes,
     )
+
+
+@task(
+    help=_COMMON
+    | {
+        "out": "the page, FILE.html; FILE.json is written beside it. NAME-report.html here by default",
+        "hours": "the period of throughput, latency and dialogs, up to now",
+        "wait_seconds": "how long each question may take; 60 by default",
+    }
+)
+def report(
+    _: Context,
+    config: str = "",
+    server: str | None = None,
+    database: str = "",
+    out: str = "",
+    hours: int = 24,
+    wait_seconds: int = 60,
+) -> None:
+    """Write a page on an installation: accounting, throughput, dialogs, dead letters, drift, history, doctor.
+
+    It needs nothing from elsewhere to be read, and changes nothing. It ends as doctor does: 0 clean, 2 look, 3
+    act now, 4 not all was seen. Of whom a right is missing the page says which.
+    """
+    from redial.cli.report import report as run
+
+    run(
+        config=config,
+        server=server,
+        database=database or None,
+        out=out or None,
+        hours=hours,
+        wait_seconds=wait_seconds,
+    )
