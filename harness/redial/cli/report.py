@@ -18,7 +18,7 @@ from redial.cli.installing import reviewed
 from redial.cli.server import EMBEDDED, named_server, open_server, user_database
 from redial.config import Config
 from redial.deploy import connect_odbc
-from redial.deploy.accepting import accept
+from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
 from redial.deploy.apply import looking
 from redial.deploy.fingerprint.lookers import rights_to_look
 from redial.deploy.history import deployments
@@ -59,6 +59,8 @@ class Asked:
     """What ought to be there; None: what is rendered from the configuration."""
     no_files: UserError | None = None
     """Why there are none."""
+    stays: Accepted = NOTHING_ACCEPTED
+    """Differences that are accepted."""
     first: tuple[Section, ...] = ()
     """Sections in front of ours, of somebody who knows more."""
     watched: Sequence[Look] = ()
@@ -86,16 +88,17 @@ def report(
     if named != EMBEDDED:
         odbc, name = user_database(named, database)
         place = Place(address_of(odbc), name)
-    files, no_files = None, None
+    files, no_files, stays = None, None, NOTHING_ACCEPTED
     try:
-        files = reviewed(model.name, model, None)
+        files, stays = reviewed(model.name, model, None), accepted()
     except UserError as error:
         no_files = error
     try:
         with open_server(
             named, database, must_be_named=True, labelled=False, config=model
         ) as target:
-            page = made(Asked(model, target.odbc, None, hours, wait_seconds, files, no_files))
+            asked = Asked(model, target.odbc, None, hours, wait_seconds, files, no_files, stays)
+            page = made(asked)
     except Exception as error:
         trouble = trouble_of(error, place)
         if trouble is None:
@@ -234,7 +237,7 @@ def _drift(asked: Asked, home: Place) -> tuple[Section, list[Unseen]]:
     if asked.no_files:
         raise asked.no_files
     looks = look(asked.model, connect_odbc(asked.odbc), asked.files)
-    looks = accept(looks, asked.model.name, accepted())
+    looks = accept(looks, asked.model.name, asked.stays)
     hidden = [
         Unseen(Place(home.server, one.database), "drift", *_parted(line))
         for one in looks
@@ -245,7 +248,8 @@ def _drift(asked: Asked, home: Place) -> tuple[Section, list[Unseen]]:
     first = "Nothing differs from the files" if not hidden else "Not all of it could be compared"
     if found:
         first = f"{many(len(found), 'difference')} from the files"
-    tables = [Table("differences", "What redial verify finds", ("finding",), tuple((line,) for line in found))]
+    lines = tuple((line,) for line in found)
+    tables = [Table("differences", "What redial verify finds", ("finding",), lines)]
     notes = tuple(line for one in looks for line in one.notes())
     status = Status.WARNINGS if found else Status.CLEAN
     return Section("drift", "Drift", (first, *notes), status, tuple(tables) if found else ()), hidden

@@ -31,8 +31,8 @@ NOBODY = "Server=127.0.0.1,1;Database=shop;UID=sa;PWD={hidden word}"
 HOSTILE = "<script>alert(1)</script> & 'x' \"y\" \n </td></table> \x1b[2J \u202e " + "z" * 4000
 DIALOG = "11111111-1111-1111-1111-111111111111"
 ENDED = (
-    "INSERT INTO audit.ConversationLog (Handle, ConversationId, ConfigId, BegunUtc, EndOfStreamUtc, EndedUtc, "
-    f"Messages, Resent, DeadLettered, Code) VALUES ('{DIALOG}', '{DIALOG}', 1, "
+    "INSERT INTO audit.ConversationLog (Handle, ConversationId, ConfigId, BegunUtc, EndOfStreamUtc, "
+    f"EndedUtc, Messages, Resent, DeadLettered, Code) VALUES ('{DIALOG}', '{DIALOG}', 1, "
     "DATEADD(minute, -50, SYSUTCDATETIME()), DATEADD(minute, -41, SYSUTCDATETIME()), "
     "DATEADD(minute, -40, SYSUTCDATETIME()), 2, 0, 0, 0);"
 )

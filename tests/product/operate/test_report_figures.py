@@ -112,7 +112,7 @@ def test_a_dialog_that_has_not_ended_is_not_judged_and_that_is_said():
     section = accounting(AUDIT, facts(dialogs=[moving], landed=[]))
     assert section.status == Status.CLEAN
     assert "no dialog that can be judged has ended" in section.said[0]
-    assert "Open or ending: 1 dialog." in " ".join(section.said)
+    assert "Open, ending, or ended by hand: 1 dialog." in " ".join(section.said)
 
 
 @pytest.mark.parametrize(

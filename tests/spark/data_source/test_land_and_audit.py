@@ -20,6 +20,7 @@ from redial.spark.installed import Installed, on_server
 from redial.spark.options import StreamReadOptions, WriteOptions
 from redial.spark.parsing import parse
 from redial.spark.sending import Message, Piece, send_partition
+from redial.server import EMBEDDED_LABEL
 from redial.spark.sources import Sources, files, look_at_server
 from tests.broker.drivers.proxy import Proxy
 from tests.envelopes import envelope
@@ -103,6 +104,7 @@ def test_the_audit_of_the_files_says_that_nothing_is_lost(spark, shop, landed, t
     assert (found["complete"], found["open"], found["keys"]) == (2 * len(KEYS), 0, len(KEYS))
     assert found["lost"] == found["lost_by_key"] == found["late"] == found["repeated"] == 0
     assert found["profile"]["quantiles"], "orders' envelope says when a message was sent"
+    assert found["about"]["what it is"] == EMBEDDED_LABEL and found["about"]["database"]
 
 
 def test_a_row_that_is_gone_is_a_loss_to_both_counts_unless_it_is_a_dead_letter(

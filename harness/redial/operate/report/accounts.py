@@ -13,7 +13,7 @@ from redial.operate.report.model import Cell, Section, Table, many, utc
 
 WORST = 20
 """Dialogs that are named one by one."""
-ENDED, MOVING, OLD = "ended", "open or ending", "older"
+ENDED, MOVING, OLD = "ended", "moving", "older"
 
 
 @dataclass
@@ -56,7 +56,8 @@ def accounting(config: Config, facts: Facts) -> Section:
     """Sent, landed, waiting and dead: sums of dialogs that have ended, which must agree."""
     title = "Accounting"
     if facts.hooked:
-        said = f"Not to be made: {config.target.hook} takes the messages, and what it does with them is its own"
+        hook = config.target.hook
+        said = f"Not to be made: {hook} takes the messages, and what it does with them is its own"
         return Section("accounting", title, (said,))
     if facts.dialogs is None or facts.landed is None or facts.waiting is None or facts.dead is None:
         said = "Not to be made: a part of it could not be looked at, see there"
@@ -82,7 +83,7 @@ def _counted(config: Config, facts: Facts, horizon: int | None) -> _Account:
     assert facts.dialogs is not None and facts.landed is not None
     types = {one.name for one in config.message_types}
     landed = Counter(row.conversation for row in facts.landed if row.user)
-    waiting = Counter(row.conversation for row in facts.waiting or ())
+    waiting = Counter(one.conversation for one in facts.still_waiting())
     dead: Counter[str] = Counter()
     for row in facts.dead or ():
         if row.side == "target" and row.type in types:
@@ -138,7 +139,9 @@ def _remarks(config: Config, facts: Facts, account: _Account, horizon: int | Non
         "sent again counts once more on the dialog that carries it."
     ]
     if moving := account.sums[MOVING].dialogs:
-        said.append(f"Open or ending: {many(moving, 'dialog')}. What was sent on one is known at its end.")
+        said.append(
+            f"Open, ending, or ended by hand: {many(moving, 'dialog')}. What was sent on one is known at its end."
+        )
     if horizon is not None:
         why = f"only the newest {LOOKED:,} rows of Landing were read" * facts.landed_cut
         if facts.purged is None:
@@ -158,8 +161,9 @@ def _remarks(config: Config, facts: Facts, account: _Account, horizon: int | Non
     if account.strange:
         kept = config.retention.log_days
         said.append(
-            f"Landed on dialogs that ConversationLog does not have: {many(account.strange, 'message')}. It keeps "
-            f"{many(kept, 'day') if kept else 'everything'}; or somebody has begun dialogs without it."
+            "Landed on dialogs that ConversationLog does not have: "
+            f"{many(account.strange, 'message')}. It keeps {many(kept, 'day') if kept else 'everything'}; "
+            "or somebody has begun dialogs without it."
         )
     return said
 
@@ -184,7 +188,7 @@ def _table(account: _Account) -> Table:
     return Table(
         "sums",
         "Messages from sender to target",
-        ("", "dialogs that ended", "dialogs open or ending", "what is counted"),
+        ("", "dialogs that ended", "other dialogs", "what is counted"),
         tuple(rows),
     )
 

@@ -115,6 +115,18 @@ class Facts:
     """What took rows away, and when last."""
     unseen: list[Unseen] = field(default_factory=list)
 
+    def still_waiting(self) -> list[Copy]:
+        """Without what has landed: in two databases a copy stays until the sender knows."""
+        names = {one.conversation for one in self.waiting or ()}
+        there = {
+            (row.conversation, row.sequence)
+            for row in self.landed or ()
+            if row.conversation in names
+        }
+        return [
+            one for one in self.waiting or () if (one.conversation, one.sequence) not in there
+        ]
+
 
 class Asking:
     """A connection to one database, and what could not be asked there."""

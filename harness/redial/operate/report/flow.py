@@ -15,8 +15,8 @@ from redial.operate.report.model import Section, Table, how_long, many, utc
 BINS = 24
 """Most bins of a period: a day has hours."""
 CLOCK = (
-    "Both times are of the servers' clock (SYSUTCDATETIME), the same where both databases are in one instance. A "
-    "message is sent when usp_Send runs: how long its caller's transaction stays open afterwards is in the latency."
+    "Both times are of the server's clock (SYSUTCDATETIME), the same for both databases of one instance. A "
+    "message is sent when usp_Send runs: how long its caller's transaction then stays open is in the latency."
 )
 
 
@@ -99,11 +99,7 @@ def _landed(flow: Flow, facts: Facts, notes: list[str]) -> None:
     """Fill the bins from Landing and the copies that wait."""
     begin = facts.since
     untimed = early = 0
-    seen: set[tuple[str, int]] = set()
-    pending = {one.conversation for one in facts.waiting or ()}
     for row in facts.landed or ():
-        if row.conversation in pending:
-            seen.add((row.conversation, row.sequence))
         if not row.user or row.landed < begin:
             continue
         one = flow.at(row.landed)
@@ -114,10 +110,8 @@ def _landed(flow: Flow, facts: Facts, notes: list[str]) -> None:
         if row.sent is not None:
             one.latencies.append(row.landed - row.sent)
         _sent(flow, sent, begin)
-    for copy in facts.waiting or ():
-        # in two databases a copy stays until the sender knows
-        if (copy.conversation, copy.sequence) not in seen:
-            _sent(flow, copy.sent, begin)
+    for copy in facts.still_waiting():
+        _sent(flow, copy.sent, begin)
     if early:
         notes.append(f"Landed before sent, by these clocks: {early:,}. One was set back.")
     if untimed and any(one.latencies for one in flow.bins):
@@ -126,8 +120,8 @@ def _landed(flow: Flow, facts: Facts, notes: list[str]) -> None:
         oldest = min(row.landed for row in facts.landed or ())
         if oldest > begin:
             notes.append(
-                f"Only the newest {LOOKED:,} rows of Landing were read: nothing is known of what landed before "
-                f"{utc(oldest)} UTC."
+                f"Only the newest {LOOKED:,} rows of Landing were read: nothing is known of what landed "
+                f"before {utc(oldest)} UTC."
             )
 
 

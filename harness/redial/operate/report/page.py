@@ -15,29 +15,24 @@ from redial.render.findings import Priority
 LONGEST = 600
 """Characters of a text on the page; JSON has all of it."""
 _STYLE = (
-    """
-:root{color-scheme:light dark;--text:#1b1f24;--back:#fff;--faint:#d5d9de;--quiet:#555d66;
---first:#0b62b4;--second:#a3480b;--good:#1a7337;--bad:#b3261e}
-@media (prefers-color-scheme:dark){:root{--text:#e6e9ec;--back:#15181c;--faint:#3a4047;--quiet:#a9b1ba;
---first:#6cb4ff;--second:#ffb070;--good:#6fd08c;--bad:#ff8a80}}
+    CHARTS
+    + """
 body{font:16px/1.5 system-ui,sans-serif;color:var(--text);background:var(--back);margin:0 auto;
 max-width:72rem;padding:1rem}
-h1{font-size:1.6rem;overflow-wrap:anywhere}h2{font-size:1.25rem;margin-top:2.2rem;border-top:1px solid
-var(--faint);padding-top:1rem}
+h1{font-size:1.6rem;overflow-wrap:anywhere}
+h2{font-size:1.25rem;margin-top:2.2rem;border-top:1px solid var(--faint);padding-top:1rem}
 p{max-width:60rem;overflow-wrap:anywhere}
 .label{border:2px solid var(--bad);padding:.5rem .8rem;font-weight:600}
 .verdict{font-size:1.15rem;font-weight:600;padding-left:.8rem;border-left:.5rem solid var(--good)}
 .verdict.bad{border-color:var(--bad)}.quiet{color:var(--quiet)}
 .wide{overflow-x:auto;margin:1rem 0}table{border-collapse:collapse}
 caption{text-align:left;font-weight:600;padding-bottom:.3rem}
-td,th{border-bottom:1px solid var(--faint);padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:top;
-max-width:34rem;overflow-wrap:anywhere}
+td,th{border-bottom:1px solid var(--faint);padding:.2rem .8rem .2rem 0;text-align:left;
+vertical-align:top;max-width:34rem;overflow-wrap:anywhere}
 th{font-weight:600}td.n{text-align:right;font-variant-numeric:tabular-nums}
-@media print{:root{--text:#000;--back:#fff;--faint:#bbb;--quiet:#333;--first:#0b62b4;--second:#a3480b;
---good:#1a7337;--bad:#b3261e}body{font-size:11px;max-width:none}.wide{overflow:visible}
-figure,tr,.verdict{break-inside:avoid}h2{break-after:avoid}}
+@media print{body{font-size:11px;max-width:none}.wide{overflow:visible}
+tr,.verdict{break-inside:avoid}h2{break-after:avoid}}
 """
-    + CHARTS
 )
 
 
@@ -114,7 +109,8 @@ def _text(words: str) -> str:
 
 def _unseen(unseen: tuple[Unseen, ...]) -> Table:
     rows = tuple((str(one.where), one.what, one.why, one.next) for one in unseen)
-    return Table("not_looked_at", "What could not be looked at, and who may", ("where", "what", "why", "next"), rows)
+    head = ("where", "what", "why", "next")
+    return Table("not_looked_at", "What could not be looked at, and who may", head, rows)
 
 
 def as_json(page: Page) -> str:
@@ -196,7 +192,8 @@ def doctor_unseen(report: Report) -> list[Unseen]:
     for look in report.looks:
         if look.trouble:
             what = "findings, endpoints and figures of usp_Health"
-            found.append(Unseen(look.place, what, f"{look.trouble.what}: {look.trouble.why}", look.trouble.next))
+            why = f"{look.trouble.what}: {look.trouble.why}"
+            found.append(Unseen(look.place, what, why, look.trouble.next))
         found += [
             Unseen(look.place, f"findings: {row.object}", row.figure or "a right is missing", row.advice)
             for row in look.unseen
