@@ -275,7 +275,7 @@ def test_both_databases_are_asked_and_one_that_cannot_be_is_named(two, there, ca
         found = figures(there)
         assert rows(found, "accounting", "sums")["landed"][0] == 2
         assert found["facts"]["target's database"] == "depot"
-        run(with_database(server, "depot"), "ALTER DATABASE depot SET OFFLINE WITH ROLLBACK IMMEDIATE;")
+        run(with_database(server, "master"), "ALTER DATABASE depot SET OFFLINE WITH ROLLBACK IMMEDIATE;")
         status, said = says(capsys, server, there)
         assert status == Status.NOT_ALL
         assert "database depot: everything of the target's side" in said

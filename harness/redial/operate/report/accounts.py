@@ -139,8 +139,9 @@ def _remarks(config: Config, facts: Facts, account: _Account, horizon: int | Non
         "sent again counts once more on the dialog that carries it."
     ]
     if moving := account.sums[MOVING].dialogs:
+        dialogs = many(moving, "dialog")
         said.append(
-            f"Open, ending, or ended by hand: {many(moving, 'dialog')}. What was sent on one is known at its end."
+            f"Open, ending, or ended by hand: {dialogs}. What was sent on one is known at its end."
         )
     if horizon is not None:
         why = f"only the newest {LOOKED:,} rows of Landing were read" * facts.landed_cut
