@@ -396,8 +396,8 @@ def report(
 ) -> None:
     """Write a page on an installation: accounting, throughput, dialogs, dead letters, drift, history, doctor.
 
-    It needs nothing from elsewhere to be read, and changes nothing. It ends as doctor does: 0 clean, 2 look, 3
-    act now, 4 not all was seen. Of whom a right is missing the page says which.
+    It needs nothing from elsewhere to be read, and changes nothing. It ends as doctor does: 0 clean, 2 look,
+    3 act now, 4 not all was seen. Where a right is missing the page says which.
     """
     from redial.cli.report import report as run
 

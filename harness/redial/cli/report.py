@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -252,7 +252,9 @@ def _drift(asked: Asked, home: Place) -> tuple[Section, list[Unseen]]:
     tables = [Table("differences", "What redial verify finds", ("finding",), lines)]
     notes = tuple(line for one in looks for line in one.notes())
     status = Status.WARNINGS if found else Status.CLEAN
-    return Section("drift", "Drift", (first, *notes), status, tuple(tables) if found else ()), hidden
+    return Section(
+        "drift", "Drift", (first, *notes), status, tuple(tables) if found else ()
+    ), hidden
 
 
 def _parted(line: str) -> tuple[str, str]:
@@ -270,7 +272,9 @@ def _history(asked: Asked, home: Place) -> tuple[Section, list[Unseen]]:
     hidden = []
     if attempts is None:
         rights = rights_to_look(model.schema_name, "this login's user")
-        hidden = [Unseen(home, "deployment attempts", HIDDEN, f"let a member of db_owner run: {rights}")]
+        hidden = [
+            Unseen(home, "deployment attempts", HIDDEN, f"let a member of db_owner run: {rights}")
+        ]
     rows = tuple(
         (one.number, f"{one.when:%Y-%m-%d %H:%M:%S}", one.version, one.content[:SHORT], one.by)
         for one in reversed(done[-ROWS:])
@@ -279,12 +283,22 @@ def _history(asked: Asked, home: Place) -> tuple[Section, list[Unseen]]:
     tables = [Table("deployed", f"Deployments, the last {len(rows)} of {len(done)}", head, rows)]
     known = attempts or []
     lines = tuple(
-        (one.number, f"{one.started:%Y-%m-%d %H:%M:%S}", one.what, one.outcome, one.by, one.host, one.message)
+        (
+            one.number,
+            f"{one.started:%Y-%m-%d %H:%M:%S}",
+            one.what,
+            one.outcome,
+            one.by,
+            one.host,
+            one.message,
+        )
         for one in reversed(known[-ROWS:])
     )
     if lines:
-        head = ("number", "begun, UTC", "what", "outcome", "by", "from", "message")
-        tables.append(Table("tried", f"Attempts, the last {len(lines)} of {len(known)}", head, lines))
+        names = ("number", "begun, UTC", "what", "outcome", "by", "from", "message")
+        tables.append(
+            Table("tried", f"Attempts, the last {len(lines)} of {len(known)}", names, lines)
+        )
     first = f"{many(len(done), 'deployment')}"
     if done:
         first += f", the last {done[-1].when:%Y-%m-%d %H:%M:%S} UTC by {done[-1].by}"

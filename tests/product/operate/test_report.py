@@ -177,7 +177,9 @@ def test_a_hostile_reason_is_text_and_cut(site, there, capsys):
 
 
 @pytest.mark.driver
-def test_an_operator_sees_all_but_what_landed_and_is_told_which_role_does(site, login, there, capsys):
+def test_an_operator_sees_all_but_what_landed_and_is_told_which_role_does(
+    site, login, there, capsys
+):
     run(site.server, ENDED + LANDED + "ALTER ROLE audit_operator ADD MEMBER w;")
     status, said = says(capsys, login, there)
     assert status == Status.NOT_ALL
@@ -206,7 +208,9 @@ def test_nothing_waits_for_somebody_who_holds_the_tables(site, there, capsys):
     run(site.server, ENDED + LANDED)
     with closing(connect_odbc(site.server)()) as other:
         other.autocommit = False
-        other.execute("UPDATE audit.ConversationLog SET Code = 1; UPDATE audit.Landing SET Body = 0x01;")
+        other.execute(
+            "UPDATE audit.ConversationLog SET Code = 1; UPDATE audit.Landing SET Body = 0x01;"
+        )
         other.execute("DELETE FROM audit.Landing WHERE MessageSequence = 1;")
         status, said = says(capsys, site.server, there)
         other.rollback()
@@ -275,7 +279,10 @@ def test_both_databases_are_asked_and_one_that_cannot_be_is_named(two, there, ca
         found = figures(there)
         assert rows(found, "accounting", "sums")["landed"][0] == 2
         assert found["facts"]["target's database"] == "depot"
-        run(with_database(server, "master"), "ALTER DATABASE depot SET OFFLINE WITH ROLLBACK IMMEDIATE;")
+        run(
+            with_database(server, "master"),
+            "ALTER DATABASE depot SET OFFLINE WITH ROLLBACK IMMEDIATE;",
+        )
         status, said = says(capsys, server, there)
         assert status == Status.NOT_ALL
         assert "database depot: everything of the target's side" in said

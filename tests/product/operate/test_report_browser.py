@@ -22,7 +22,9 @@ from tests.product.operate.test_report_figures import AUDIT, dead, facts, landed
 from tests.sampling import full
 from tests.waiting import HANGS
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 pytestmark = [
     pytest.mark.skipif(not full(), reason="starts a browser: invoke test --full"),
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH"),
@@ -60,15 +62,22 @@ addEventListener("load", () => {
 def opened(page: str, folder: Path) -> tuple[list[dict], list[str]]:
     """What each width shows, and what the console says. No name is looked up, and no proxy asked."""
     frames = "".join(
-        f'<iframe width="{width}" height="900" srcdoc="{escape(page)}"></iframe>' for width in WIDTHS
+        f'<iframe width="{width}" height="900" srcdoc="{escape(page)}"></iframe>'
+        for width in WIDTHS
     )
     frame = folder / "frame.html"
-    frame.write_text(f"<!doctype html><meta charset=utf-8><link rel=icon href=data:,>{LOOK}{frames}", "utf-8")
+    frame.write_text(
+        f"<!doctype html><meta charset=utf-8><link rel=icon href=data:,>{LOOK}{frames}", "utf-8"
+    )
     done = subprocess.run(
         [
             *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
             *("--disable-background-networking", "--disable-component-update", "--no-first-run"),
-            *("--host-resolver-rules=MAP * ~NOTFOUND", "--no-proxy-server", "--window-size=1400,2000"),
+            *(
+                "--host-resolver-rules=MAP * ~NOTFOUND",
+                "--no-proxy-server",
+                "--window-size=1400,2000",
+            ),
             *("--enable-logging=stderr", f"--user-data-dir={folder / 'profile'}"),
             *("--virtual-time-budget=10000", "--dump-dom", frame.as_uri()),
         ],

@@ -73,7 +73,9 @@ def test_what_was_sent_has_landed_and_the_sums_agree():
 def test_a_message_that_is_nowhere_is_to_act_on_and_its_dialog_is_named():
     section = accounting(AUDIT, facts(landed=landed(count=1)))
     assert section.status == Status.ACT_NOW
-    assert section.said[0] == "2 messages not accounted for, of 3 messages sent on 1 dialog that ended"
+    assert (
+        section.said[0] == "2 messages not accounted for, of 3 messages sent on 1 dialog that ended"
+    )
     assert rows(section, "sums")["missing"][0] == 2
     assert rows(section, "missing")["A"][-1] == 2
 
@@ -212,7 +214,10 @@ def test_latency_is_told_in_shares_and_without_a_time_it_is_not_known_and_why():
     bare = configured(envelope={"who": False})
     section = throughput(bare, facts(landed=landed(took=None)))
     assert "Latency is not known" in " ".join(section.said)
-    assert section.tables[0].rows[-1][3] is None and "sent" not in section.pictures.split("<svg")[1][:300]
+    assert (
+        section.tables[0].rows[-1][3] is None
+        and "sent" not in section.pictures.split("<svg")[1][:300]
+    )
 
 
 def test_shares_are_of_values_that_were_seen():
@@ -260,7 +265,9 @@ def test_dead_letters_that_nobody_has_handled_are_to_act_on():
 
 def test_the_same_rows_in_another_order_are_the_same_report():
     some = [dead(2), dead(1, code=None), dead(3, side="initiator", reason="x"), dead(3, code=7)]
-    dialogs = [OVER._replace(conversation=name, code=number) for name, number in zip("BAC", (1, 2, 3))]
+    dialogs = [
+        OVER._replace(conversation=name, code=number) for name, number in zip("BAC", (1, 2, 3))
+    ]
     one = facts(dialogs=dialogs, dead=some, landed=landed("A") + landed("B", 2))
     two = facts(dialogs=dialogs[::-1], dead=some[::-1], landed=(landed("A") + landed("B", 2))[::-1])
     for section in (lambda f: accounting(AUDIT, f), lambda f: throughput(AUDIT, f), dead_letters):

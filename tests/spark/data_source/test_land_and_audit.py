@@ -12,6 +12,7 @@ import pytest
 from redial.cli.configs import load_named
 from redial.deploy import apply, connect_odbc
 from redial.paths import ROOT
+from redial.server import EMBEDDED_LABEL
 from redial.spark import audit, land, retrying
 from redial.spark.connect import open_connection
 from redial.spark.credentials import from_odbc
@@ -20,7 +21,6 @@ from redial.spark.installed import Installed, on_server
 from redial.spark.options import StreamReadOptions, WriteOptions
 from redial.spark.parsing import parse
 from redial.spark.sending import Message, Piece, send_partition
-from redial.server import EMBEDDED_LABEL
 from redial.spark.sources import Sources, files, look_at_server
 from tests.broker.drivers.proxy import Proxy
 from tests.envelopes import envelope

@@ -87,7 +87,7 @@ def _counted(config: Config, facts: Facts, horizon: int | None) -> _Account:
     dead: Counter[str] = Counter()
     for row in facts.dead or ():
         if row.side == "target" and row.type in types:
-            dead[row.conversation] += row.count
+            dead[row.conversation] += row.letters
     account = _Account()
     for one in facts.dialogs:
         own = _Sums(
@@ -218,7 +218,7 @@ def _partly(facts: Facts) -> tuple[Table, ...]:
         ("sent", None if dialogs is None else sum(one.messages or 0 for one in dialogs)),
         ("landed", None if facts.landed is None else sum(row.user for row in facts.landed)),
         ("sent again", None if dialogs is None else sum(one.resent or 0 for one in dialogs)),
-        ("dead", None if facts.dead is None else sum(one.count for one in facts.dead)),
+        ("dead", None if facts.dead is None else sum(one.letters for one in facts.dead)),
         ("waiting", None if facts.waiting is None else len(facts.waiting)),
     )
     return (Table("parts", "What could be counted", ("", "messages"), rows),)

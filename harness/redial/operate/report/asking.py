@@ -73,7 +73,7 @@ class Dead(NamedTuple):
     code: int | None
     handling: str | None
     handled: bool
-    count: int
+    letters: int
     first: int
     last: int
     reason: str | None
@@ -123,9 +123,7 @@ class Facts:
             for row in self.landed or ()
             if row.conversation in names
         }
-        return [
-            one for one in self.waiting or () if (one.conversation, one.sequence) not in there
-        ]
+        return [one for one in self.waiting or () if (one.conversation, one.sequence) not in there]
 
 
 class Asking:
@@ -191,7 +189,7 @@ def collect(facts: Facts, config: Config, sender: Asking, target: Asking | None)
     letters = [_dead(one, config) if one else None for one in asked]
     known = [one for one in letters if one is not None]
     facts.dead = [row for one in known for row in one] if len(known) == len(letters) else None
-    facts.dead_cut = any(sum(row.count for row in one) > LOOKED for one in known)
+    facts.dead_cut = any(sum(row.letters for row in one) > LOOKED for one in known)
     purges = [_purged(one, config) if one else None for one in asked]
     seen = [one for one in purges if one is not None]
     if len(seen) == len(purges):
@@ -276,9 +274,11 @@ def _dead(asked: Asking, config: Config) -> list[Dead] | None:
         Dead(_id(row[0]), row[1], row[2] or "", row[3], row[4], bool(row[5]), *row[6:])
         for row in found
     ]
-    if sum(one.count for one in letters) > LOOKED:
+    if sum(one.letters for one in letters) > LOOKED:
         why = f"there are more than {LOOKED:,}, and the oldest were not read"
-        asked.unseen.append(Unseen(asked.place, "all dead letters", why, "EXECUTE usp_PurgeDeadLetter"))
+        asked.unseen.append(
+            Unseen(asked.place, "all dead letters", why, "EXECUTE usp_PurgeDeadLetter")
+        )
     return letters
 
 

@@ -81,7 +81,9 @@ def throughput(config: Config, facts: Facts, watched: Sequence[Look] = ()) -> Se
     """The section. watched: what somebody saw who counted, for a configuration without times of sending."""
     title = "Throughput and latency"
     if facts.hooked:
-        return Section("flow", title, ("Not known: a hook takes the messages, and none is in Landing",))
+        return Section(
+            "flow", title, ("Not known: a hook takes the messages, and none is in Landing",)
+        )
     if facts.landed is None:
         return Section("flow", title, ("Not known: Landing could not be looked at, see there",))
     flow = empty(facts.since, facts.now)
@@ -89,7 +91,9 @@ def throughput(config: Config, facts: Facts, watched: Sequence[Look] = ()) -> Se
     _landed(flow, facts, notes)
     if not config.enveloped and watched:
         flow = _of_watched(watched, facts.since)
-        notes.append("Sent is what callers had said so far, or what had landed by then if that is more.")
+        notes.append(
+            "Sent is what callers had said so far, or what had landed by then if that is more."
+        )
     elif not config.enveloped:
         flow.times = False
     return _told(title, facts, flow, notes)
@@ -162,7 +166,9 @@ def _told(title: str, facts: Facts, flow: Flow, notes: list[str]) -> Section:
         told = "; ".join(f"{name} within {how_long(share(every, part))}" for name, part in shares)
         said += [f"Latency, from sent to landed, of {many(len(every), 'message')}: {told}.", CLOCK]
     elif landed:
-        said.append("Latency is not known: these messages carry no time of sending ([envelope].who).")
+        said.append(
+            "Latency is not known: these messages carry no time of sending ([envelope].who)."
+        )
     else:
         said.append("Nothing landed, so there is no latency.")
     if flow.before:
@@ -209,7 +215,11 @@ def _pictures(flow: Flow, wide: str) -> str:
     if flow.times:
         lines = [Series("sent", sent), Series("landed", landed)]
     said = f"At the end {sent[-1][1]:,.0f} sent and {landed[-1][1]:,.0f} landed; figures in the table below."
-    said = said if flow.times else f"At the end {landed[-1][1]:,.0f} landed; figures in the table below."
+    said = (
+        said
+        if flow.times
+        else f"At the end {landed[-1][1]:,.0f} landed; figures in the table below."
+    )
     axes = ("UTC", "messages so far")
     drawn = picture("Sent and landed so far", said, lines, begin, end, axes)
     bars = [Series("landed", [(one.begin / 1000, one.landed) for one in flow.bins], step)]

@@ -23,8 +23,8 @@ def life(facts: Facts, looks: Sequence[Look]) -> Section:
     states = _states(looks)
     tables = [states] if states.rows else []
     if facts.dialogs is None:
-        said = "Not known: ConversationLog could not be looked at, see there"
-        return Section("dialogs", title, (said,), tables=tuple(tables))
+        hidden = "Not known: ConversationLog could not be looked at, see there"
+        return Section("dialogs", title, (hidden,), tables=tuple(tables))
     begun, recycled, ended = _rates(facts)
     span = facts.now - facts.since
     hours = max(span / 3_600_000, 1e-9)
@@ -63,7 +63,11 @@ def life(facts: Facts, looks: Sequence[Look]) -> Section:
     failed = _failed(facts.dialogs)
     tables += [failed] if failed.rows else []
     bars = [
-        Series("recycled", [(one.begin / 1000, recycled[one.begin]) for one in flow.bins], flow.width / 1000)
+        Series(
+            "recycled",
+            [(one.begin / 1000, recycled[one.begin]) for one in flow.bins],
+            flow.width / 1000,
+        )
     ]
     drawn = picture(
         f"Dialogs recycled in each {wide}",
@@ -115,7 +119,9 @@ def _failed(dialogs: Sequence[Dialog]) -> Table:
         for code, some in ordered[:MOST]
     )
     head = ("code", "dialogs", "last, UTC", "a reason")
-    return Table("codes", "Dialogs that ended with an error, as far as the log goes back", head, rows)
+    return Table(
+        "codes", "Dialogs that ended with an error, as far as the log goes back", head, rows
+    )
 
 
 def dead_letters(facts: Facts) -> Section:
@@ -123,8 +129,8 @@ def dead_letters(facts: Facts) -> Section:
     title = "Dead letters"
     if facts.dead is None:
         return Section("dead", title, ("Not known: DeadLetter could not be looked at, see there",))
-    waiting = sum(one.count for one in facts.dead if not one.handled)
-    handled = sum(one.count for one in facts.dead if one.handled)
+    waiting = sum(one.letters for one in facts.dead if not one.handled)
+    handled = sum(one.letters for one in facts.dead if one.handled)
     if not waiting and not handled:
         return Section("dead", title, ("There is none",))
     groups: dict[tuple[str, int | None, str], list[Dead]] = {}
@@ -132,10 +138,10 @@ def dead_letters(facts: Facts) -> Section:
         groups.setdefault((one.side, one.code, one.type), []).append(one)
     rows: list[tuple[Cell, ...]] = []
     for (side, code, type_), some in groups.items():
-        left = sum(one.count for one in some if not one.handled)
+        left = sum(one.letters for one in some if not one.handled)
         rows.append(
             (
-                *(side, code, type_, left, sum(one.count for one in some) - left),
+                *(side, code, type_, left, sum(one.letters for one in some) - left),
                 utc(min(one.first for one in some)),
                 utc(max(one.last for one in some)),
                 min((one.reason for one in some if one.reason), default=""),
@@ -146,4 +152,6 @@ def dead_letters(facts: Facts) -> Section:
     more = f", the first {MOST} of {len(rows)}" if len(rows) > MOST else ""
     table = Table("letters", f"By side, code and type{more}", head, tuple(rows[:MOST]))
     status = Status.ACT_NOW if waiting else Status.CLEAN
-    return Section("dead", title, (f"{waiting:,} unhandled, {handled:,} handled",), status, (table,))
+    return Section(
+        "dead", title, (f"{waiting:,} unhandled, {handled:,} handled",), status, (table,)
+    )

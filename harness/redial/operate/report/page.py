@@ -65,7 +65,9 @@ def html(page: Page) -> str:
 def _section(one: Section) -> str:
     first, *more = one.said
     bad = "" if one.status == Status.CLEAN else " bad"
-    lines = [f'<section aria-labelledby="{one.name}">\n<h2 id="{one.name}">{_text(one.title)}</h2>\n']
+    lines = [
+        f'<section aria-labelledby="{one.name}">\n<h2 id="{one.name}">{_text(one.title)}</h2>\n'
+    ]
     lines.append(f'<p class="verdict{bad}">{_text(first)}</p>\n')
     lines += [f"<p>{_text(each)}</p>\n" for each in more]
     lines.append(one.pictures)
@@ -87,7 +89,9 @@ def _table(table: Table) -> str:
     for row in table.rows:
         first = f'<th scope="row">{_shown(row[0])}</th>'
         cells = "".join(
-            f'<td class="n">{_shown(cell)}</td>' if isinstance(cell, int) else f"<td>{_shown(cell)}</td>"
+            f'<td class="n">{_shown(cell)}</td>'
+            if isinstance(cell, int)
+            else f"<td>{_shown(cell)}</td>"
             for cell in row[1:]
         )
         lines.append(f"<tr>{first}{cells}</tr>\n")
@@ -144,7 +148,8 @@ def as_json(page: Page) -> str:
 def text(page: Page) -> str:
     """For a terminal: the verdict, what was not looked at, and each section in a sentence."""
     where = f", {page.label}" if page.label else ""
-    lines = [f"report: configuration {page.config}{where}", *wrapped("verdict", page.verdict)]
+    head = visible(f"report: configuration {page.config}{where}")
+    lines = [head, *wrapped("verdict", page.verdict)]
     for one in page.sections:
         lines += wrapped(one.name, one.said[0])
     for each in page.unseen:
@@ -170,15 +175,15 @@ def doctor_section(report: Report) -> Section:
     head = ("how bad", "what", "object", "figure", "what to do", "who may", "run", "page")
     tables = []
     if rows:
-        own = (*head, "database") if several else head
-        tables.append(Table("findings", "Findings, the worst first", own, rows))
+        names = (*head, *(["database"] if several else []))
+        tables.append(Table("findings", "Findings, the worst first", names, rows))
     if figures:
         lines = tuple(
             (row.title, row.object, row.figure, *([place.database] if several else []))
             for place, row in figures
         )
-        own = ("figure", "object", "value", *(["database"] if several else []))
-        tables.append(Table("figures", "Figures", own, lines))
+        names = ("figure", "object", "value", *(["database"] if several else []))
+        tables.append(Table("figures", "Figures", names, lines))
     looked = sum(len(look.looked_for) for look in report.looks)
     status = worst([Status.CLEAN, *(row.status for _, row in report.found)])
     first = verdict(report)
@@ -195,7 +200,12 @@ def doctor_unseen(report: Report) -> list[Unseen]:
             why = f"{look.trouble.what}: {look.trouble.why}"
             found.append(Unseen(look.place, what, why, look.trouble.next))
         found += [
-            Unseen(look.place, f"findings: {row.object}", row.figure or "a right is missing", row.advice)
+            Unseen(
+                look.place,
+                f"findings: {row.object}",
+                row.figure or "a right is missing",
+                row.advice,
+            )
             for row in look.unseen
         ]
     return found
