@@ -213,7 +213,6 @@ def _about(
 ) -> tuple[tuple[str, str], ...]:
     """The head of the page."""
     place, home = servers[0]
-    by = f"asked as {home.login}"
     said = [
         ("configuration", asked.model.name),
         ("server", f"{place.server} ({home.name})" if home.name else place.server),
@@ -226,7 +225,7 @@ def _about(
         ("what it is", f"{home.label}; it answers as {version}" if home.label else version),
         ("redial", VERSION),
         ("made", f"{utc(facts.now)} UTC, by the server's clock"),
-        ("by", by),
+        ("asked by", home.login),
         ("period", f"{utc(facts.since)} to {utc(facts.now)} UTC"),
     ]
     return tuple(said)

@@ -90,7 +90,7 @@ def test_an_installation_without_a_message_is_clean_and_the_head_says_what_it_is
     assert "Everything that belongs here could be looked at." in page
     facts = found["facts"]
     assert facts["configuration"] == "audit" and facts["database"] == "site"
-    assert "asked as sa" in facts["by"] and " UTC" in facts["made"]
+    assert facts["asked by"] == "sa" and " UTC" in facts["made"]
     assert list(found["sections"]) == [
         *("accounting", "flow", "dialogs", "dead", "drift", "history", "doctor")
     ]

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html import escape, unescape
 from pathlib import Path
 
@@ -16,8 +17,7 @@ from redial.operate.report.flow import throughput
 from redial.operate.report.life import dead_letters, life
 from redial.operate.report.model import Page, Unseen
 from redial.operate.report.page import html
-from tests.product.operate.test_report import HOSTILE
-from tests.product.operate.test_report import PAGE as STRANGE
+from tests.product.operate.test_report import HOSTILE, PAGE
 from tests.product.operate.test_report_figures import AUDIT, dead, facts, landed
 from tests.sampling import full
 from tests.waiting import HANGS
@@ -30,6 +30,8 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH"),
 ]
 WIDTHS = (400, 1200)
+STRANGE = replace(PAGE, config="audit", label="")
+"""With a head of a usual length: the verdict is to be seen without scrolling."""
 SHOWN = facts(landed=landed(count=2), dead=[dead(reason=HOSTILE), dead(side=HOSTILE, type=HOSTILE)])
 FULL = Page(
     "audit",

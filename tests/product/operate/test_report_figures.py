@@ -153,9 +153,17 @@ def test_a_gap_that_may_have_a_harmless_cause_is_to_look_at(given, config, words
     assert section.status == Status.WARNINGS and words in section.said[0]
 
 
-def test_what_landed_on_dialogs_nobody_knows_is_said():
-    section = accounting(AUDIT, facts(landed=landed() + landed("B", 2)))
-    assert "on dialogs that ConversationLog does not have: 2 messages." in " ".join(section.said)
+@pytest.mark.parametrize("dialogs", [[OVER], []])
+def test_what_landed_on_dialogs_nobody_knows_is_to_look_at_unless_the_log_was_purged(dialogs):
+    given = {"dialogs": dialogs, "landed": landed("A", 3 if dialogs else 0) + landed("B", 2)}
+    section = accounting(AUDIT, facts(**given))
+    assert section.status == Status.WARNINGS
+    assert section.said[0] == "2 messages landed on dialogs that ConversationLog does not have"
+    section = accounting(AUDIT, facts(purged={asking.LOGS_PURGED: NOW}, **given))
+    assert section.status == Status.CLEAN
+    assert "does not have landed: 2. It was purged, last 20" in " ".join(section.said)
+    young = facts(landed=landed() + landed("B", 2, at=NOW))
+    assert accounting(AUDIT, young).status == Status.CLEAN, "begun since ConversationLog was read"
 
 
 def test_a_part_that_was_not_seen_makes_no_sum_and_the_others_are_shown():

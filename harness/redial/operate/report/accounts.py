@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from redial.config import Config
 from redial.config.choices import Delivery
 from redial.operate.doctor import Status
-from redial.operate.report.asking import LANDING_PURGED, LETTERS_PURGED, LOOKED, Dialog, Facts
+from redial.operate.report.asking import (
+    LANDING_PURGED,
+    LETTERS_PURGED,
+    LOGS_PURGED,
+    LOOKED,
+    Dialog,
+    Facts,
+)
 from redial.operate.report.model import Cell, Section, Table, many, utc
 
 WORST = 20
@@ -111,7 +118,10 @@ def _counted(config: Config, facts: Facts, horizon: int | None) -> _Account:
             if own.found < own.sent:
                 account.missing.append((one, own))
     known = {one.conversation for one in facts.dialogs}
-    account.strange = sum(count for name, count in landed.items() if name not in known)
+    account.strange = sum(  # a dialog begun since the look began is no stranger
+        row.user and row.landed < facts.now and row.conversation not in known
+        for row in facts.landed
+    )
     account.missing.sort(key=lambda each: (each[1].found - each[1].sent, each[0].conversation))
     return account
 
@@ -119,6 +129,9 @@ def _counted(config: Config, facts: Facts, horizon: int | None) -> _Account:
 def _verdict(config: Config, facts: Facts, account: _Account) -> tuple[Status, str]:
     """What the sums come to, in a sentence."""
     ended = account.sums[ENDED]
+    if not account.missing and account.strange and LOGS_PURGED not in (facts.purged or ()):
+        strange = many(account.strange, "message")
+        return Status.WARNINGS, f"{strange} landed on dialogs that ConversationLog does not have"
     if not ended.dialogs:
         return Status.CLEAN, "Nothing to compare: no dialog that can be judged has ended"
     of = f"{many(ended.first, 'message')} sent on {many(ended.dialogs, 'dialog')} that ended"
@@ -160,20 +173,19 @@ def _remarks(config: Config, facts: Facts, account: _Account, horizon: int | Non
             "delivery at_least_once that may be."
         )
     if account.strange:
-        kept = config.retention.log_days
-        said.append(
-            "Landed on dialogs that ConversationLog does not have: "
-            f"{many(account.strange, 'message')}. It keeps {many(kept, 'day') if kept else 'everything'}; "
-            "or somebody has begun dialogs without it."
-        )
+        strange = f"On dialogs that ConversationLog does not have landed: {account.strange:,}."
+        when = (facts.purged or {}).get(LOGS_PURGED)
+        why = "Nobody is known to have purged it: has somebody begun dialogs without it?"
+        said.append(f"{strange} {f'It was purged, last {utc(when)} UTC.' if when else why}")
     return said
 
 
 def _table(account: _Account) -> Table:
     ended, moving = account.sums[ENDED], account.sums[MOVING]
+    hidden = None if moving.dialogs else 0
     rows: list[tuple[Cell, ...]] = [("dialogs", ended.dialogs, moving.dialogs, "")]
     rows += [
-        (words, getattr(ended, name), None if name == "sent" else getattr(moving, name), meaning)
+        (words, getattr(ended, name), hidden if name == "sent" else getattr(moving, name), meaning)
         for words, name, meaning in (
             ("sent", "sent", "ConversationLog.Messages, also what was sent again"),
             ("landed", "landed", "rows of Landing, by dialog"),
@@ -184,8 +196,8 @@ def _table(account: _Account) -> Table:
             ("sum", "found", "landed, sent again, dead and waiting"),
         )
     ]
-    rows.append(("missing", account.lost, None, "sent and nowhere; must be 0"))
-    rows.append(("more than sent", account.twice, None, "landed twice"))
+    rows.append(("missing", account.lost, hidden, "sent and nowhere; must be 0"))
+    rows.append(("more than sent", account.twice, hidden, "landed twice"))
     return Table(
         "sums",
         "Messages from sender to target",

@@ -193,8 +193,8 @@ def _table(flow: Flow) -> Table:
                 one.landed,
                 sent if flow.times else None,
                 landed,
-                share(ordered, 0.5),
-                share(ordered, 0.99),
+                share(ordered, 0.5) if one.landed else "",
+                share(ordered, 0.99) if one.landed else "",
             )
         )
     head = ("from, UTC", "sent", "landed", "sent so far", "landed so far", "median, ms", "99 %, ms")

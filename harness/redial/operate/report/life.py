@@ -13,6 +13,8 @@ from redial.operate.report.model import Cell, Section, Table, how_long, many, ut
 
 ENDPOINTS = "endpoints"
 """The finding of usp_Health that counts endpoints by state."""
+HOUR = 3_600_000
+"""Milliseconds."""
 MOST = 20
 """Lines of a table of codes."""
 
@@ -27,10 +29,10 @@ def life(facts: Facts, looks: Sequence[Look]) -> Section:
         return Section("dialogs", title, (hidden,), tables=tuple(tables))
     begun, recycled, ended = _rates(facts)
     span = facts.now - facts.since
-    hours = max(span / 3_600_000, 1e-9)
     counts = [sum(each.values()) for each in (begun, recycled, ended)]
+    rate = f", {counts[1] * HOUR / span:,.1f} an hour" if span >= HOUR else ""
     first = (
-        f"{many(counts[1], 'dialog')} recycled in {how_long(span)}, {counts[1] / hours:,.1f} an hour; "
+        f"{many(counts[1], 'dialog')} recycled in {how_long(span)}{rate}; "
         f"{counts[0]:,} begun, {counts[2]:,} ended"
     )
     open_ = sorted(facts.now - one.begun for one in facts.dialogs if one.ended is None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from html import escape
 
 from redial.charts import STYLE as CHARTS
@@ -18,18 +19,18 @@ _STYLE = (
     CHARTS
     + """
 body{font:16px/1.5 system-ui,sans-serif;color:var(--text);background:var(--back);margin:0 auto;
-max-width:72rem;padding:1rem}
-h1{font-size:1.6rem;overflow-wrap:anywhere}
+max-width:72rem;padding:1rem;overflow-wrap:anywhere}
+h1{font-size:1.6rem}
 h2{font-size:1.25rem;margin-top:2.2rem;border-top:1px solid var(--faint);padding-top:1rem}
-p{max-width:60rem;overflow-wrap:anywhere}
+p{max-width:60rem}
 .label{border:2px solid var(--bad);padding:.5rem .8rem;font-weight:600}
 .verdict{font-size:1.15rem;font-weight:600;padding-left:.8rem;border-left:.5rem solid var(--good)}
 .verdict.bad{border-color:var(--bad)}.quiet{color:var(--quiet)}
 .wide{overflow-x:auto;margin:1rem 0}table{border-collapse:collapse}
 caption{text-align:left;font-weight:600;padding-bottom:.3rem}
 td,th{border-bottom:1px solid var(--faint);padding:.2rem .8rem .2rem 0;text-align:left;
-vertical-align:top;max-width:34rem;overflow-wrap:anywhere}
-th{font-weight:600}td.n{text-align:right;font-variant-numeric:tabular-nums}
+vertical-align:top;max-width:34rem}
+th{font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
 @media print{body{font-size:11px;max-width:none}.wide{overflow:visible}
 tr,.verdict{break-inside:avoid}h2{break-after:avoid}}
 """
@@ -82,17 +83,21 @@ def _table(table: Table) -> str:
         f'<div class="wide" role="region" tabindex="0" aria-label="{caption}">\n'
         f"<table><caption>{caption}</caption>\n"
     ]
+    numbers = {
+        place for row in table.rows for place, cell in enumerate(row) if isinstance(cell, int)
+    } - {0}
+    looks = defaultdict(str, dict.fromkeys(numbers, ' class="n"'))
     if table.head:
-        cells = "".join(f'<th scope="col">{_text(name)}</th>' for name in table.head)
+        cells = "".join(
+            f'<th scope="col"{looks[place]}>{_text(name)}</th>'
+            for place, name in enumerate(table.head)
+        )
         lines.append(f"<thead><tr>{cells}</tr></thead>\n")
     lines.append("<tbody>\n")
     for row in table.rows:
         first = f'<th scope="row">{_shown(row[0])}</th>'
         cells = "".join(
-            f'<td class="n">{_shown(cell)}</td>'
-            if isinstance(cell, int)
-            else f"<td>{_shown(cell)}</td>"
-            for cell in row[1:]
+            f"<td{looks[place]}>{_shown(cell)}</td>" for place, cell in enumerate(row) if place
         )
         lines.append(f"<tr>{first}{cells}</tr>\n")
     return "".join([*lines, "</tbody></table></div>\n"])
