@@ -173,7 +173,7 @@ def test_a_repeat_the_target_dropped_is_no_loss_to_who_may_read_inbox(spark, sho
 
 
 def test_an_audit_asks_again_after_each_cut_of_its_connection(spark, shop, twice, monkeypatch):
-    """Every other connection is cut before its query: set-up, log, mark, dead letters, Inbox."""
+    """Every other connection is cut before its query: set-up, server, log, mark, letters, Inbox."""
     opened, slept = [], []
     port = int(re.search(r"Server=[^;]*?,(\d+)", shop.odbc)[1])
     with Proxy(port) as wire:
@@ -188,7 +188,7 @@ def test_an_audit_asks_again_after_each_cut_of_its_connection(spark, shop, twice
         monkeypatch.setattr(retrying, "sleep", slept.append)
         found = Sources()
         look_at_server(spark, found, shop.odbc.replace(f",{port}", f",{wire.port}"), "etl")
-    assert (len(opened), slept) == (10, [0.0] * 5)
+    assert (len(opened), slept) == (12, [0.0] * 6)
     assert found.log.count() == shop.value("COUNT(*) FROM etl.ConversationLog")
     assert (found.dropped, found.notes) == (1, [])
 

@@ -20,7 +20,7 @@ from redial.operate.report.model import Cell, Section, Table, many, utc
 
 WORST = 20
 """Dialogs that are named one by one."""
-ENDED, MOVING, OLD = "ended", "moving", "older"
+OVER, MOVING, OLD = "ended", "moving", "older"
 
 
 @dataclass
@@ -47,7 +47,7 @@ class _Account:
     """What the judged dialogs come to."""
 
     sums: dict[str, _Sums] = field(
-        default_factory=lambda: {name: _Sums() for name in (ENDED, MOVING, OLD)}
+        default_factory=lambda: {name: _Sums() for name in (OVER, MOVING, OLD)}
     )
     missing: list[tuple[Dialog, _Sums]] = field(default_factory=list)
     twice: int = 0
@@ -107,13 +107,13 @@ def _counted(config: Config, facts: Facts, horizon: int | None) -> _Account:
             dead[one.conversation],
             waiting[one.conversation],
         )
-        where = MOVING if one.ended is None else ENDED
-        if where == ENDED and ((horizon and one.begun < horizon) or one.messages is None):
+        where = MOVING if one.ended is None else OVER
+        if where == OVER and ((horizon and one.begun < horizon) or one.messages is None):
             where = OLD
         total = account.sums[where]
         for name, value in vars(own).items():
             setattr(total, name, getattr(total, name) + value)
-        if where == ENDED:
+        if where == OVER:
             account.twice += max(0, own.found - own.sent)
             if own.found < own.sent:
                 account.missing.append((one, own))
@@ -128,7 +128,7 @@ def _counted(config: Config, facts: Facts, horizon: int | None) -> _Account:
 
 def _verdict(config: Config, facts: Facts, account: _Account) -> tuple[Status, str]:
     """What the sums come to, in a sentence."""
-    ended = account.sums[ENDED]
+    ended = account.sums[OVER]
     if not account.missing and account.strange and LOGS_PURGED not in (facts.purged or ()):
         strange = many(account.strange, "message")
         return Status.WARNINGS, f"{strange} landed on dialogs that ConversationLog does not have"
@@ -181,7 +181,7 @@ def _remarks(config: Config, facts: Facts, account: _Account, horizon: int | Non
 
 
 def _table(account: _Account) -> Table:
-    ended, moving = account.sums[ENDED], account.sums[MOVING]
+    ended, moving = account.sums[OVER], account.sums[MOVING]
     hidden = None if moving.dialogs else 0
     rows: list[tuple[Cell, ...]] = [("dialogs", ended.dialogs, moving.dialogs, "")]
     rows += [

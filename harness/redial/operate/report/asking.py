@@ -25,7 +25,7 @@ SHOWN = 300
 """Characters of a reason that are read."""
 LANDING_PURGED, LETTERS_PURGED, LOGS_PURGED = "usp_PurgeLanding", "purge dead letters", "purge logs"
 """How OperatorLog calls what takes rows away."""
-OPERATOR, READER = "operator", "reader"
+OPERATORS, READERS = "operator", "reader"
 
 
 class Dialog(NamedTuple):
@@ -213,7 +213,7 @@ def _dialogs(facts: Facts, config: Config, sender: Asking) -> None:
         f"{_ms('cl.BegunUtc')}, {_ms('cl.EndOfStreamUtc')}, {_ms('cl.EndedUtc')}, cl.Messages, cl.Resent, "
         f"cl.DeadLettered, cl.Code, CASE WHEN cl.Code <> 0 THEN LEFT(cl.Reason, {SHOWN}) END "
         f"FROM {qualified(config.schema_name, 'ConversationLog')} AS cl WITH (NOLOCK);",
-        (OPERATOR, READER),
+        (OPERATORS, READERS),
     )
     if found is not None and len(found) > LOOKED:
         why = f"ConversationLog has more than {LOOKED:,} dialogs, and a part of them makes no sum"
@@ -229,7 +229,7 @@ def _waiting(facts: Facts, config: Config, sender: Asking) -> None:
         "messages that wait",
         f"SELECT TOP ({LOOKED + 1}) u.ConversationId, u.MessageSequence, {_ms('u.SinceUtc')} "
         f"FROM {qualified(config.schema_name, 'vw_Unlanded')} AS u WHERE u.Status = N'pending';",
-        (OPERATOR, READER),
+        (OPERATORS, READERS),
     )
     if found is not None and len(found) > LOOKED:
         why = f"more than {LOOKED:,} messages wait, and no more were counted"
@@ -247,7 +247,7 @@ def _landed(facts: Facts, config: Config, target: Asking) -> None:
         f"SELECT TOP ({LOOKED + 1}) l.ConversationId, l.MessageSequence, "
         f"CASE WHEN l.MessageType IN ({types}) THEN 1 ELSE 0 END, {_ms('l.LandedUtc')}, {_ms('l.SentUtc')} "
         f"FROM {qualified(config.schema_name, 'Landing')} AS l WITH (NOLOCK) ORDER BY l.RowVersion DESC;",
-        (READER,),
+        (READERS,),
     )
     if found is not None:
         facts.landed_cut = len(found) > LOOKED
@@ -266,7 +266,7 @@ def _dead(asked: Asking, config: Config) -> list[Dead] | None:
         f"FROM {qualified(config.schema_name, 'DeadLetter')} AS dl WITH (NOLOCK) "
         "ORDER BY dl.DeadLetterId DESC) AS d "
         "GROUP BY d.ConversationId, d.Side, d.MessageType, d.Code, d.Handling, d.Handled;",
-        (OPERATOR,),
+        (OPERATORS,),
     )
     if found is None:
         return None
@@ -289,7 +289,7 @@ def _purged(asked: Asking, config: Config) -> dict[str, int] | None:
         f"SELECT o.Action, {_ms('MAX(o.AddedUtc)')} FROM (SELECT TOP (10000) ol.Action, ol.AddedUtc "
         f"FROM {qualified(config.schema_name, 'OperatorLog')} AS ol WITH (NOLOCK) "
         f"ORDER BY ol.OperatorLogId DESC) AS o WHERE o.Action IN ({actions}) GROUP BY o.Action;",
-        (OPERATOR,),
+        (OPERATORS,),
     )
     return None if found is None else {action: int(when) for action, when in found}
 
