@@ -122,7 +122,7 @@ def _sizes(buckets: list[tuple[float, int]], title: str, unit: str) -> str:
     first, last = math.floor(points[0][0]), math.ceil(points[-1][0] + 1e-9)
     marks = [(n, f"{10.0**n:,.10g}") for n in range(first, last + 1)]
     said = f"Half are at most {_half(buckets, total):,.3g} {unit}"
-    lines = [Series("of 100, at most", [(first, 0), (points[0][0], 0), *points, (last, 100)])]
+    lines = [Series("at most so long", [(first, 0), (points[0][0], 0), *points, (last, 100)])]
     return picture(title, said, lines, first, last, (unit, "of 100"), marks)
 
 

@@ -203,15 +203,20 @@ def _rate(verdict: Verdict, run: Run) -> str:
     return f"{rate:,.0f} messages/s sent, at rest after {run.seconds:.1f} s"
 
 
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def _callers(verdict: Verdict, run: Run, load: Load) -> Section:
     """The report's first section: two independent counts, compared, and what went wrong."""
-    more = f"; and {len(verdict.problems) - 1} more" if len(verdict.problems) > 1 else ""
-    first = CLEAN if verdict.clean else f"not clean: {verdict.problems[0]}{more}"
+    spoiled = [f"{getattr(verdict, name):,} {_words(name)}" for name, _, bad in ROWS if bad == 0]
+    spoiled = [each for each in spoiled if not each.startswith("0 ")]
+    first = CLEAN if verdict.clean else f"not clean: {', '.join(spoiled or verdict.problems[:1])}"
     about = f"{load.records:,} audit events from {load.clients} connections: {_rate(verdict, run)}."
-    rows = tuple((name.replace("_", " "), getattr(verdict, name), means) for name, means, _ in ROWS)
+    rows = tuple((_words(name), getattr(verdict, name), means) for name, means, _ in ROWS)
     table = Table("counts", "Counted by callers and by the broker", ("", "count", ""), rows)
     status = Status.CLEAN if verdict.clean else Status.ACT_NOW
-    said = (first, about, *verdict.problems[1:])
+    said = (first, about, *verdict.problems)
     return Section("callers", "What the callers counted", said, status, (table,))
 
 

@@ -29,8 +29,9 @@ p{max-width:60rem}
 .wide{overflow-x:auto;margin:1rem 0}table{border-collapse:collapse}
 caption{text-align:left;font-weight:600;padding-bottom:.3rem}
 td,th{border-bottom:1px solid var(--faint);padding:.2rem .8rem .2rem 0;text-align:left;
-vertical-align:top;max-width:34rem}
-th{font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+vertical-align:top;max-width:34rem;min-width:8rem}
+th{font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;min-width:0}
+td.n{white-space:nowrap}th.n{overflow-wrap:normal}
 @media print{body{font-size:11px;max-width:none}.wide{overflow:visible}
 tr,.verdict{break-inside:avoid}h2{break-after:avoid}}
 """
