@@ -12,6 +12,7 @@ import pytest
 
 from redial.charts import moment
 from redial.cli import report as command
+from redial.cli.deploy import deploy
 from redial.cli.report import report
 from redial.config import Config, load
 from redial.deploy import apply, connect_odbc
@@ -171,6 +172,36 @@ def test_a_hostile_reason_is_text_and_cut(site, there, capsys):
     page = there.read_text("utf-8")
     assert "<script" not in page and "<img" not in page and "\x1b" not in page
     assert "&lt;script&gt;" in page and "&lt;img" in page and "z" * 301 not in page
+
+
+OTHER = ENDED.replace(DIALOG, "22222222-2222-2222-2222-222222222222")
+
+
+@pytest.mark.driver
+@pytest.mark.parametrize(
+    ("more", "words", "status"),
+    [
+        ("", "Only the newest 1 rows of Landing were read", Status.CLEAN),
+        (OTHER, "ConversationLog has more than 1 dialogs", Status.NOT_ALL),
+    ],
+)
+def test_a_bound_that_was_reached_is_said(more, words, status, site, there, capsys, monkeypatch):
+    for module in ("asking", "accounts", "flow"):
+        monkeypatch.setattr(f"redial.operate.report.{module}.LOOKED", 1)
+    run(site.server, ENDED + LANDED + more)
+    assert says(capsys, site.server, there)[0] == status
+    assert words in there.read_text("utf-8")
+
+
+@pytest.mark.driver
+def test_every_shipped_configuration_has_a_page(site):
+    """Each with its own choices: other columns are filled, other modules are there."""
+    for name in ("etl", "logging", "orders"):
+        deploy(name, server=site.empty)
+        page = command.made(command.Asked(load(CONFIGS / f"{name}.toml"), site.empty))
+        assert {one.status for one in page.sections} == {Status.CLEAN}, page.verdict
+        jobs = [one for one in page.unseen if "whether the jobs run cannot be seen" in one.next]
+        assert page.unseen == tuple(jobs), "there is no msdb in the embedded broker"
 
 
 # --- who may see what --------------------------------------------------------------------------
