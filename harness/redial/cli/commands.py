@@ -14,17 +14,16 @@ from redial.cli.deploy_commands import (
     adopt,
     baseline,
     deploy,
-    doctor,
     drift,
     history,
     plan,
     repair,
     rollback,
-    trace,
     uninstall,
     verify,
 )
 from redial.cli.jobs import audit, land
+from redial.cli.operate_commands import doctor, report, trace
 
 __all__ = [
     "adopt",
@@ -37,6 +36,7 @@ __all__ = [
     "land",
     "plan",
     "repair",
+    "report",
     "rollback",
     "trace",
     "uninstall",

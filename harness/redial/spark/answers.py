@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from redial.spark.errors import PipelineError, reason, shown, status_of
-from redial.wheel import pip_install
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -81,12 +80,9 @@ def _figures(report: Report, path: Path) -> None:
 
 
 def _page(report: Report, path: Path) -> None:
-    try:
-        from redial.spark.audit_page import write_page
+    from redial.spark.audit_page import write_page
 
-        write_page(report, path)
-    except ModuleNotFoundError as error:  # matplotlib
-        raise PipelineError(str(error.name), "is not installed", pip_install("spark")) from None
+    write_page(report, path)
     _printed(lambda: print(f"page: {path}"))
 
 

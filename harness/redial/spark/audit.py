@@ -195,6 +195,7 @@ def main(arguments: list[str] | None = None) -> int:
         found.rows, found.log, found.dead, rules=rules, dropped=found.dropped, label=found.label
     )
     report.notes += found.notes
+    report.about = found.about
     return tell(report, chosen, show)
 
 

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-import io
-import re
+import math
+from datetime import UTC
 from html import escape
 from pathlib import Path
-from typing import Any
 
+from redial.charts import STYLE as CHARTS
+from redial.charts import Series, picture
 from redial.spark.audit_report import SPOILING, Finding, Report, rows_of
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; }
-td, th { border-bottom: 1px solid #ccc; padding: .2rem .8rem; text-align: left; }
+STYLE = (
+    CHARTS
+    + """
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back);
+  max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
+td, th { border-bottom: 1px solid var(--faint); padding: .2rem .8rem; text-align: left; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
-.bad { color: #b00020; font-weight: bold; } .good { color: #1b7a2f; font-weight: bold; }
-svg { max-width: 100%; height: auto; }
+.bad { color: var(--bad); font-weight: bold; } .good { color: var(--good); font-weight: bold; }
 """
-
-BLUE, ORANGE = "#1f77b4", "#ff7f0e"
+)
 
 
 def write_page(report: Report, path: Path) -> Path:
     """Write the page to ``path`` and return it."""
     verdict = "good" if report.clean else "bad"
     parts = [
-        "<!doctype html><html lang='en'><meta charset='utf-8'>",
+        "<!doctype html><html lang='en'><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<title>delivery audit: {escape(report.label)}</title><style>{STYLE}</style>",
         f"<h1>Delivery audit</h1><p>{escape(report.label)}</p>",
+        _about(report),
         f"<p class='{verdict}'>{escape(report.verdict())}</p>",
         _counts(report),
         _findings("Conversations", report.worst),
@@ -40,6 +44,15 @@ def write_page(report: Report, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(part for part in parts if part), encoding="utf-8")
     return path
+
+
+def _about(report: Report) -> str:
+    """Which server, when, by which version."""
+    lines = [
+        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
+        for name, value in report.about.items()
+    ]
+    return f"<table>{''.join(lines)}</table>" if lines else ""
 
 
 def _counts(report: Report) -> str:
@@ -76,50 +89,47 @@ def _plots(report: Report) -> list[str]:
     profile = report.profile
     found = []
     if len(profile.times) > 1:
-        found.append(_svg(_landing, profile.times, "messages landed over time (UTC)"))
+        found.append(_landing(report))
     if profile.latencies:
-        found.append(_svg(_sizes, profile.latencies, "latency, ms from sent to landed", ORANGE))
+        found.append(_sizes(profile.latencies, "Latency from sent to landed", "milliseconds"))
     if profile.ages:
-        found.append(_svg(_sizes, profile.ages, "age of dialogs at EndOfStream, seconds", BLUE))
+        found.append(_sizes(profile.ages, "Age of dialogs at EndOfStream", "seconds"))
     return found
 
 
-def _landing(axis: Any, times: list[tuple[Any, int]], title: str) -> None:
-    edges = [moment for moment, _ in times]
-    axis.fill_between(edges, [count for _, count in times], step="post", color=BLUE)
-    axis.set_title(title, fontsize=11)
-    axis.set_ylabel("messages")
-    axis.set_ylim(bottom=0)
+def _landing(report: Report) -> str:
+    """Bars; how wide one is stands beside."""
+    times = report.profile.times
+    begins = [when.replace(tzinfo=when.tzinfo or UTC).timestamp() for when, _ in times]
+    width = begins[1] - begins[0]
+    bars = [(begin, count) for begin, (_, count) in zip(begins, times, strict=True)]
+    return picture(
+        f"Messages landed in each {width:,.10g} s",
+        f"{sum(count for _, count in times):,} in all, at most {max(n for _, n in times):,} in one bin",
+        [Series("landed", bars, width)],
+        begins[0],
+        begins[-1] + width,
+        ("UTC", f"messages per {width:,.10g} s"),
+    )
 
 
-def _sizes(axis: Any, buckets: list[tuple[float, int]], title: str, colour: str) -> None:
-    """Share of what is below each size: a curve that needs no choice of bins."""
-    total, seen, edges, shares = sum(n for _, n in buckets), 0, [], []
+def _sizes(buckets: list[tuple[float, int]], title: str, unit: str) -> str:
+    """Share of what is below each size: a curve that needs no bins. Each mark is ten times the last."""
+    total, seen, points = sum(count for _, count in buckets), 0, []
     for edge, count in buckets:
         seen += count
-        edges.append(edge)
-        shares.append(100 * seen / total)
-    axis.step([edges[0], *edges], [0, *shares], where="post", color=colour, lw=2)
-    if edges[-1] > 20 * edges[0]:
-        axis.set_xscale("log")
-    axis.set_title(title, fontsize=11)
-    axis.set_ylabel("% at most")
-    axis.set_ylim(0, 101)
-    axis.grid(alpha=0.3)
+        points.append((math.log10(edge), 100 * seen / total))
+    first, last = math.floor(points[0][0]), math.ceil(points[-1][0] + 1e-9)
+    marks = [(n, f"{10.0**n:,.10g}") for n in range(first, last + 1)]
+    said = f"Half are at most {_half(buckets, total):,.3g} {unit}"
+    lines = [Series("at most so long", [(first, 0), (points[0][0], 0), *points, (last, 100)])]
+    return picture(title, said, lines, first, last, (unit, "of 100"), marks)
 
 
-def _svg(draw: Any, *arguments: Any) -> str:
-    """One plot as SVG text, the same bytes for the same figures."""
-    import matplotlib
-
-    matplotlib.use("Agg")  # no display is needed to write a file
-    from matplotlib import pyplot
-
-    with matplotlib.rc_context({"svg.hashsalt": "redial", "svg.fonttype": "none"}):
-        figure, axis = pyplot.subplots(figsize=(9, 2.8), layout="constrained")
-        draw(axis, *arguments)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-        pyplot.close(figure)
-    svg = text.getvalue()
-    return re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.S)
+def _half(buckets: list[tuple[float, int]], total: int) -> float:
+    seen = 0
+    for edge, count in buckets:
+        seen += count
+        if 2 * seen >= total:
+            return edge
+    return buckets[-1][0]

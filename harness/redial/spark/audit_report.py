@@ -62,6 +62,8 @@ class Report:
     unless they say conversations or keys."""
 
     label: str = ""
+    about: dict[str, str] = field(default_factory=dict)
+    """Which server and database, what it is, when it was asked, and by which Redial."""
     exact: bool = False
     landed: int = 0
     """Rows."""

@@ -184,6 +184,7 @@ def run(step: Step) -> Found:
         rules=Rules(config.contract.end_of_stream),
         label=f"{Path(step.path).name}, configuration {config.name}",
     )
+    report.about = found.about
     write_page(report, Path(step.page))
     spark.stop()
     return {

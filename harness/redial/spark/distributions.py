@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from math import log2
 from typing import TYPE_CHECKING
 
+from redial.charts import step_of
 from redial.spark.audit_report import Profile
 from redial.spark.judging import BROKERS_OWN, Rules
 from redial.spark.totals import total_of
@@ -109,7 +110,8 @@ def _over_time(found: Profile, landed: DataFrame, rules: Rules, first: int, last
 
     from redial.spark.judging import micros
 
-    width = max(1, -(-(last - first + 1) // SLICES))
+    width = step_of((last - first) / 1e6, SLICES) * 1_000_000
+    first = first // width * width  # whole seconds, minutes or hours
     messages = landed.where(
         ~f.col("type").startswith(BROKERS_OWN) & (f.col("type") != rules.end_of_stream)
     )

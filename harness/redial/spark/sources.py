@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from redial.envelope import key_of
 from redial.odbc import NO_SUCH_OBJECT
 from redial.quoting import quote_name
+from redial.server import label_of
 from redial.spark.audit_arguments import SCHEMA
 from redial.spark.errors import PipelineError
 from redial.spark.installed import Installed, on_server
 from redial.spark.judging import LOG, Rules, named
 from redial.spark.totals import total_of
+from redial.version import VERSION
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -39,6 +41,8 @@ class Sources:
     horizon: datetime | None = None
     end_of_stream: str = Rules.end_of_stream
     label: str = ""
+    about: dict[str, str] = field(default_factory=dict)
+    """As a report has it."""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -131,6 +135,7 @@ def look_at_server(
         known = _known(options)
     if landing and known.by_hook:
         raise _hooked(known)
+    found.about = _about(options)
     found.log = _log(spark, options)
     doing, failed = "taking the mark", unreadable(options)
     mark = retrying.ask(options, doing, failed, lambda asked: present(asked, options).mark)
@@ -143,6 +148,22 @@ def look_at_server(
         rows = spark.read.format("servicebroker").options(**reading).load()
         found.landed = rows.persist()  # the server is asked once, whatever is asked of the rows
     return known
+
+
+def _about(options: Options) -> dict[str, str]:
+    """Who answers, and when by its clock."""
+    sql = (
+        "SELECT CONVERT(nvarchar(256), SERVERPROPERTY(N'ServerName')), DB_NAME(), @@VERSION, "
+        "CONVERT(nvarchar(19), SYSUTCDATETIME(), 120);"
+    )
+    [[server, database, version, now]] = _rows(options, sql, "reader")
+    return {
+        "server": str(server or ""),
+        "database": str(database),
+        "what it is": label_of(str(version)),
+        "asked": f"{now} UTC, by the server's clock",
+        "redial": VERSION,
+    }
 
 
 def _known(options: Options) -> Installed:

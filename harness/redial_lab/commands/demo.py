@@ -1,4 +1,4 @@
-"""``invoke demo``: the whole story on the embedded broker, with a verdict and a picture."""
+"""``invoke demo``: the whole story on the embedded broker, with a verdict and a report."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from redial.cli.errors import UserError, command
+from redial.cli.report import Asked, made, write
 from redial.cli.server import BrokerProcess, broker_process, create_database
 from redial.config import Config
 from redial.config import load as load_config
 from redial.deploy import apply, connect_odbc
+from redial.operate.doctor import Place, Status
 from redial.operate.evidence import Evidence, collect
-from redial.operate.picture import draw
-from redial.operate.table import verdict_table
+from redial.operate.report.asking import Asking
+from redial.operate.report.model import Section, Table
+from redial.operate.table import ROWS, verdict_table
 from redial.operate.verdict import Clients, Verdict, judge
 from redial.paths import CONFIGS
 from redial.server import EMBEDDED_LABEL, Server, with_database
@@ -78,13 +81,29 @@ def demo(
         server = _set_up(console, broker, config)
         times.setup = time.monotonic() - begun
         begun = time.monotonic()
+        since = _now(server, config)
         run, evidence = _tell(console, server, config, load)
-        verdict = _show(console, run, evidence, load, mutant, list(broker.log))
+        verdict = _show(console, run, evidence, list(broker.log))
         if spark and not (quick or mutant):
             _spark(console, server, config, load)
+        callers = _callers(verdict, run, load)
+        page = made(Asked(config, server.odbc, since, first=(callers,), watched=run.samples))
         times.demo = time.monotonic() - begun
     console.print(f"set-up {times.setup:.1f} s, demo {times.demo:.1f} s ({EMBEDDED_LABEL})")
+    VAR.mkdir(exist_ok=True)
+    path = VAR / f"{f'mutant-{mutant}' if mutant else 'demo'}.html"
+    write(page, path)
+    console.print(f"report: {_shown(path)}")
     return 0 if verdict.clean else 1
+
+
+def _now(server: Server, config: Config) -> int:
+    """The server's clock, in milliseconds since 1970."""
+    connection = server.connect()
+    try:
+        return Asking(connection, config, Place(server.label, DATABASE), 60).server().now
+    finally:
+        connection.close()
 
 
 def _with_records(load: Load, records: int) -> Load:
@@ -160,31 +179,45 @@ def clients_of(run: Run) -> Clients:
     return found
 
 
-def _show(
-    console: Console, run: Run, evidence: Evidence, load: Load, mutant: str | None, log: list[str]
-) -> Verdict:
-    """Table, reasons, rates and picture. ``log``: what the broker complained of."""
+CLEAN = "clean: every message landed once and in order, every dialog ended"
+
+
+def _show(console: Console, run: Run, evidence: Evidence, log: list[str]) -> Verdict:
+    """Table, reasons and rates. ``log``: what the broker complained of."""
     verdict = judge(clients_of(run), evidence, run.quiet)
     if log:
         verdict.problems.append(f"embedded broker: {log[-1].strip()}")
-    name = f"mutant-{mutant}" if mutant else "demo"
     console.print(verdict_table(verdict, f"verdict ({EMBEDDED_LABEL})"))
     if verdict.clean:
-        words = "clean: every message landed once and in order, every dialog ended"
-        console.print(f"[bold green]{words}[/]")
+        console.print(f"[bold green]{CLEAN}[/]")
     else:
-        words = "not clean"
         console.print("[bold red]not clean[/]")
         for problem in verdict.problems:
             console.print(f"  - {problem}", highlight=False, markup=False)
-    console.print(
-        f"{verdict.sent / run.sending_seconds:,.0f} messages/s sent, at rest after "
-        f"{run.seconds:.1f} s ({EMBEDDED_LABEL})"
-    )
-    title = f"{load.records:,} audit events, {load.clients} connections ({EMBEDDED_LABEL})"
-    picture = draw(run.samples, VAR / f"{name}.png", title, f"verdict: {words}")
-    console.print(f"picture: {_shown(picture)}")
+    console.print(f"{_rate(verdict, run)} ({EMBEDDED_LABEL})")
     return verdict
+
+
+def _rate(verdict: Verdict, run: Run) -> str:
+    rate = verdict.sent / run.sending_seconds
+    return f"{rate:,.0f} messages/s sent, at rest after {run.seconds:.1f} s"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _callers(verdict: Verdict, run: Run, load: Load) -> Section:
+    """The report's first section: two independent counts, compared, and what went wrong."""
+    spoiled = [f"{getattr(verdict, name):,} {_words(name)}" for name, _, bad in ROWS if bad == 0]
+    spoiled = [each for each in spoiled if not each.startswith("0 ")]
+    first = CLEAN if verdict.clean else f"not clean: {', '.join(spoiled or verdict.problems[:1])}"
+    about = f"{load.records:,} audit events from {load.clients} connections: {_rate(verdict, run)}."
+    rows = tuple((_words(name), getattr(verdict, name), means) for name, means, _ in ROWS)
+    table = Table("counts", "Counted by callers and by the broker", ("", "count", ""), rows)
+    status = Status.CLEAN if verdict.clean else Status.ACT_NOW
+    said = (first, about, *verdict.problems)
+    return Section("callers", "What the callers counted", said, status, (table,))
 
 
 def _spark(console: Console, server: Server, config: Config, load: Load) -> None:

@@ -127,7 +127,7 @@ def tell(server: Server, config: Config, load: Load, report: REPORT | None = Non
             number, line = lines.get(timeout=max(0.0, due - time.monotonic()))
         except queue.Empty:
             due = time.monotonic() + SAMPLE_SECONDS
-            _sample(run, watch, started, sum(sent), report)
+            _sample(run, watch, started, sum(sent), report, running=True)
             continue
         if "sent" in line:
             sent[number] = line["sent"]
@@ -190,8 +190,17 @@ def _count(entry: Entry) -> ClientCount:
     )
 
 
-def _sample(run: Run, watch: Watch, started: float, sent: int, report: REPORT | None) -> Sample:
+def _sample(
+    run: Run,
+    watch: Watch,
+    started: float,
+    sent: int,
+    report: REPORT | None,
+    running: bool = False,
+) -> Sample:
     landed, states = watch.look()
+    if running:
+        sent = max(sent, landed)  # what has landed was sent, before its caller says so
     sample = Sample(time.monotonic() - started, sent, landed, states)
     run.samples.append(sample)
     if report is not None:

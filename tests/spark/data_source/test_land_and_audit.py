@@ -12,6 +12,7 @@ import pytest
 from redial.cli.configs import load_named
 from redial.deploy import apply, connect_odbc
 from redial.paths import ROOT
+from redial.server import EMBEDDED_LABEL
 from redial.spark import audit, land, retrying
 from redial.spark.connect import open_connection
 from redial.spark.credentials import from_odbc
@@ -103,6 +104,7 @@ def test_the_audit_of_the_files_says_that_nothing_is_lost(spark, shop, landed, t
     assert (found["complete"], found["open"], found["keys"]) == (2 * len(KEYS), 0, len(KEYS))
     assert found["lost"] == found["lost_by_key"] == found["late"] == found["repeated"] == 0
     assert found["profile"]["quantiles"], "orders' envelope says when a message was sent"
+    assert found["about"]["what it is"] == EMBEDDED_LABEL and found["about"]["database"]
 
 
 def test_a_row_that_is_gone_is_a_loss_to_both_counts_unless_it_is_a_dead_letter(
@@ -171,7 +173,7 @@ def test_a_repeat_the_target_dropped_is_no_loss_to_who_may_read_inbox(spark, sho
 
 
 def test_an_audit_asks_again_after_each_cut_of_its_connection(spark, shop, twice, monkeypatch):
-    """Every other connection is cut before its query: set-up, log, mark, dead letters, Inbox."""
+    """Every other connection is cut before its query: set-up, server, log, mark, letters, Inbox."""
     opened, slept = [], []
     port = int(re.search(r"Server=[^;]*?,(\d+)", shop.odbc)[1])
     with Proxy(port) as wire:
@@ -186,7 +188,7 @@ def test_an_audit_asks_again_after_each_cut_of_its_connection(spark, shop, twice
         monkeypatch.setattr(retrying, "sleep", slept.append)
         found = Sources()
         look_at_server(spark, found, shop.odbc.replace(f",{port}", f",{wire.port}"), "etl")
-    assert (len(opened), slept) == (10, [0.0] * 5)
+    assert (len(opened), slept) == (12, [0.0] * 6)
     assert found.log.count() == shop.value("COUNT(*) FROM etl.ConversationLog")
     assert (found.dropped, found.notes) == (1, [])
 

@@ -14,12 +14,10 @@ from redial.paths import SOURCES
 from redial.spark import audit as command
 from redial.spark.answers import NO_VERDICT, status_of_verdict, tell
 from redial.spark.audit import answer, show
-from redial.spark.audit_report import Profile, Report
+from redial.spark.audit_report import Report
 from redial.spark.errors import PipelineError
 
 LOSS, CLEAN = Report(lost=3), Report(landed=5)
-PLOTTED = Report(profile=Profile(latencies=[(1.0, 2), (2.0, 3)]))
-"""A report whose page has a picture."""
 
 
 def chosen(**files) -> Namespace:
@@ -61,17 +59,6 @@ def test_the_figures_are_there_first_then_the_table_and_then_the_page(
     assert tell(LOSS, chosen(json=figures, html=nowhere), shown) == 1
     assert seen == [("table", True), ("page", True)]
     assert json.loads(figures.read_text(encoding="utf-8"))["lost"] == 3
-
-
-def test_without_matplotlib_the_figures_and_the_verdict_are_there_and_the_extra_is_named(
-    monkeypatch, tmp_path, capsys
-):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    figures, page = tmp_path / "audit.json", tmp_path / "audit.html"
-    assert tell(PLOTTED, chosen(json=figures, html=page), show) == NO_VERDICT
-    said = capsys.readouterr()
-    assert figures.exists() and not page.exists() and PLOTTED.verdict() in said.out
-    assert "matplotlib: is not installed" in said.err and "[spark]" in said.err
 
 
 def test_a_repeat_is_1_only_when_strict_and_all_is_written(tmp_path):

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from redial.spark.audit import audit, configuration, show
 from redial.spark.audit_page import write_page
-from redial.spark.audit_report import Report
+from redial.spark.audit_report import Profile, Report
 from redial.spark.distributions import ERROR, bucket_of, quantiles, upper_edge
 from redial.spark.errors import PipelineError
 from redial.spark.judging import Rules, conversations, named
@@ -105,6 +105,19 @@ def test_the_table_says_what_the_page_says(report, tmp_path):
     for svg in re.findall(r"<svg.*?</svg>", page, re.S):
         ElementTree.fromstring(svg)
     assert page == write_page(report, tmp_path / "again.html").read_text(encoding="utf-8")
+
+
+def test_a_page_says_of_which_server_it_is_how_wide_a_bin_is_and_has_plain_numbers(tmp_path):
+    times = [(moment(0), 5), (moment(10), 0), (moment(20), 7)]
+    sizes = [(2.0, 1), (20.0, 4), (200.0, 1)]
+    about = {"server": "sql1 <b>", "what it is": "embedded broker, not SQL Server"}
+    report = Report(about=about, profile=Profile(times=times, latencies=sizes, ages=sizes))
+    page = write_page(report, tmp_path / "audit.html").read_text(encoding="utf-8")
+    assert "sql1 &lt;b&gt;" in page and "embedded broker, not SQL Server" in page
+    assert "Messages landed in each 10 s" in page and "12 in all, at most 7 in one bin" in page
+    marks = re.findall(r'class="m">([^<]*)</text>', page)
+    assert {"1", "10", "100", "1,000"} <= set(marks) and "10^" not in page
+    assert "Half are at most 20 milliseconds" in page
 
 
 def test_a_quantile_is_at_most_a_buckets_width_too_high():
