@@ -107,7 +107,6 @@ def test_what_does_not_fit_is_said_before_a_server_is_asked(verbs, options, word
 
 
 def test_what_is_given_is_quoted():
-    said = statement(AUDIT, "mark", {"code": 0, "key": "it's", "messageType": ""}, do=False)
-    assert said == (
-        "EXECUTE [audit].[usp_MarkDeadLetter] @code = 0, @key = N'it''s', @messageType = N'', @WhatIf = 0;"
-    ).replace("@WhatIf = 0", "@WhatIf = 1")
+    said = statement(AUDIT, "mark", {"code": 0, "key": "it's", "messageType": ""}, do=True)
+    given = "@code = 0, @key = N'it''s', @messageType = N''"
+    assert said == f"EXECUTE [audit].[usp_MarkDeadLetter] {given}, @WhatIf = 0;"
