@@ -63,7 +63,13 @@ def deadletters(
         if form == "text":
             print(text(answers[-1]), end="", flush=True)
     if form == "json":
-        print(json.dumps({"config": model.name, "places": [vars(one) for one in answers]}, indent=1, default=_shown))
+        print(
+            json.dumps(
+                {"config": model.name, "places": [vars(one) for one in answers]},
+                indent=1,
+                default=_shown,
+            )
+        )
     elif asked and not yes:
         print("Nothing was done. Next: the same command with --reason and --yes")
     return 0
@@ -104,7 +110,10 @@ def _value(name: str, word: str) -> str | int:
             utc = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
             return utc.isoformat(timespec="milliseconds")
     except ValueError:
-        kind = {"code": "a whole number, or 0 for none", "conversation": "a conversation's id or handle"}
+        kind = {
+            "code": "a whole number, or 0 for none",
+            "conversation": "a conversation's id or handle",
+        }
         raise UserError(
             f"{name} {word}",
             f"is not {kind.get(name, 'a moment as 2026-11-29T03:00, in UTC')}",
@@ -115,7 +124,9 @@ def _value(name: str, word: str) -> str | int:
 
 def _databases(model: Config, database: str | None) -> list[str | None]:
     """The sender's first; each keeps its own letters."""
-    return [database if here.initiator else model.target.database for here in reversed(sides(model))]
+    return [
+        database if here.initiator else model.target.database for here in reversed(sides(model))
+    ]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Dead letters by cause, and what an operator does with all of a filter: vw_DeadLetterCauses and three verbs."""
+"""Dead letters by cause, and what an operator does with all of a filter."""
 
 from __future__ import annotations
 
@@ -12,11 +12,24 @@ from redial.config import Config
 from redial.forms import visible
 from redial.quoting import literal, qualified
 
-VERBS = {"replay": "usp_ReplayDeadLetter", "mark": "usp_MarkDeadLetter", "purge": "usp_PurgeDeadLetter"}
+VERBS = {
+    "replay": "usp_ReplayDeadLetter",
+    "mark": "usp_MarkDeadLetter",
+    "purge": "usp_PurgeDeadLetter",
+}
 """What can be done, and the procedure that does it."""
 COLUMNS = (
     *("Side", "Code", "MessageType", "ReasonLike", "ExampleReason", "Letters", "Unhandled"),
-    *("FirstUtc", "LastUtc", "FirstId", "LastId", "Conversations", "Keys", "ExampleId", "OlderLeftOut"),
+    *(
+        "FirstUtc",
+        "LastUtc",
+        "FirstId",
+        "LastId",
+        "Conversations",
+        "Keys",
+        "ExampleId",
+        "OlderLeftOut",
+    ),
 )
 """Of vw_DeadLetterCauses."""
 
@@ -83,7 +96,9 @@ def text(answer: Answer) -> str:
     lines = [answer.where]
     if answer.statement:
         lines.append(f"  run  {visible(answer.statement)}")
-        lines += [f"  {count:>10}  {visible(outcome)}" for outcome, count in answer.outcomes.items()]
+        lines += [
+            f"  {count:>10}  {visible(outcome)}" for outcome, count in answer.outcomes.items()
+        ]
         told = ", ".join(f"{name}: {value}" for name, value in answer.result.items())
         return "\n".join([*lines, f"  {visible(told)}", ""])
     if not answer.causes:

@@ -40,7 +40,10 @@ def says(capsys, server: str, *verbs: str, **options) -> tuple[int, str]:
 def test_the_causes_are_listed_the_biggest_first_each_in_lines_of_its_own(three, operator, capsys):
     status, said = says(capsys, operator)
     assert status == 0, said
-    first, second = said.index("2 unhandled of 2: code 547"), said.index("1 unhandled of 1: code 245")
+    first, second = (
+        said.index("2 unhandled of 2: code 547"),
+        said.index("1 unhandled of 1: code 245"),
+    )
     assert first < second and "like     Order [0-9'\"]%\n" in said
     assert "example  1: Order 7\n" in said and "example  3: a\\nb\n" in said
 
@@ -52,7 +55,9 @@ def test_without_a_dead_letter_that_is_said(site, capsys):
 
 def test_without_yes_it_is_shown_and_with_it_done(three, operator, capsys):
     status, said = says(capsys, operator, "mark", given={"code": "547"})
-    assert status == 0 and "Outcome: would be accepted" in said and "Nothing was done. Next:" in said
+    assert (
+        status == 0 and "Outcome: would be accepted" in said and "Nothing was done. Next:" in said
+    )
     assert run(three.server, LEFT) == [(1,), (2,), (3,)]
     told = {"given": {"code": "547"}, "reason": "it's done", "yes": True}
     status, said = says(capsys, operator, "mark", **told)
@@ -72,7 +77,9 @@ def test_a_replay_counts_what_became_of_the_letters_and_says_what_remains(three,
 def test_a_purge_takes_what_nobody_has_handled_only_when_told(three, capsys):
     told = {"given": {"code": "547"}, "reason": "test run", "yes": True}
     assert "DeadLetters: 0" in says(capsys, three.server, "purge", **told)[1]
-    assert "DeadLetters: 2" in says(capsys, three.server, "purge", include_unhandled=True, **told)[1]
+    assert (
+        "DeadLetters: 2" in says(capsys, three.server, "purge", include_unhandled=True, **told)[1]
+    )
     assert run(three.server, "SELECT DeadLetterId FROM audit.DeadLetter;") == [(3,)]
 
 

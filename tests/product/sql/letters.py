@@ -9,7 +9,8 @@ from .lab import Client, Lab
 EVENT = "//redial/audit/event"
 ONE, OTHER = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
 COLUMNS = (
-    "Side, ConversationHandle, ConversationId, MessageSequence, MessageType, Body, Code, Reason, AddedUtc"
+    "Side, ConversationHandle, ConversationId, MessageSequence, MessageType, Body, Code, Reason, "
+    "AddedUtc"
 )
 
 

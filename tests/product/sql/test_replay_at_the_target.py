@@ -98,8 +98,10 @@ def test_letters_of_the_senders_are_not_the_targets():
 def test_they_are_chosen_by_a_filter_and_counted():
     two = refused(Two())
     two.depot(MENDED)
-    two.depot("INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence, Code) "
-              "VALUES (N'initiator', NEWID(), 0, 547);")
+    two.depot(
+        "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence, Code) "
+        "VALUES (N'initiator', NEWID(), 0, 547);"
+    )
     assert two.depot("EXECUTE audit.usp_ReplayDeadLetter @code = 547;") == [(3, 2, 0, 3, 0)]
     assert two.depot(REPLAY.format("@code = 548")) == [(0, 0, 0, 0, 0)]
     assert two.depot(REPLAY.format("@code = 547")) == [(3, 2, 2, 1, 0)], "the sender's stays"
@@ -109,7 +111,9 @@ def test_they_are_chosen_by_a_filter_and_counted():
 def test_the_letters_of_a_key_are_processed_in_the_order_of_its_numbers():
     """Over two dialogs; the letter with the lowest number was written last."""
     chosen = {"key": "application", "order": "key", "recycle": "timer"}
-    two = Two(CONFIG.model_copy(update={"conversation": configured(conversation=chosen).conversation}))
+    two = Two(
+        CONFIG.model_copy(update={"conversation": configured(conversation=chosen).conversation})
+    )
     rows = ", ".join(
         letter(body=envelope("k", number, b"x"), conversation=conversation)
         for number, conversation in ((3, ONE), (2, OTHER), (4, OTHER), (1, ONE))

@@ -85,7 +85,9 @@ def test_a_letter_in_use_is_neither_waited_for_nor_marked_and_is_counted(lab):
 
 def test_a_letter_somebody_reads_is_not_waited_for_either(lab):
     reader = Client(lab)
-    reader.execute("BEGIN TRANSACTION; SELECT COUNT(*) FROM audit.DeadLetter WITH (REPEATABLEREAD);")
+    reader.execute(
+        "BEGIN TRANSACTION; SELECT COUNT(*) FROM audit.DeadLetter WITH (REPEATABLEREAD);"
+    )
     assert lab.rows(MARK.format("@code = 547"))[0][0] == 0
     reader.execute("COMMIT;")
     assert lab.rows(MARK.format("@code = 547"))[0][0] == 3
@@ -116,7 +118,9 @@ def test_the_number_of_an_accepted_letter_is_given_up_so_nobody_waits_for_it():
 
 def test_the_targets_database_has_it_too():
     two = Two()
-    two.depot("ALTER TABLE audit.Landing ADD CONSTRAINT CK_No CHECK (Body IS NULL OR Body <> 0x66);")
+    two.depot(
+        "ALTER TABLE audit.Landing ADD CONSTRAINT CK_No CHECK (Body IS NULL OR Body <> 0x66);"
+    )
     two.send("0x66")
     two.instance.advance(5)
     assert two.depot(MARK.format("@code = 547")) == [(1, 1, 1, 0, "accepted")]

@@ -154,7 +154,9 @@ def test_a_filter_takes_what_was_handled_and_says_what_stays(filtered):
     assert filtered.rows(LETTERS) == [(2,), (3,), (4,)]
 
 
-def test_unhandled_letters_of_a_filter_go_when_asked_for_and_the_dry_run_says_what_is_lost(filtered):
+def test_unhandled_letters_of_a_filter_go_when_asked_for_and_the_dry_run_says_what_is_lost(
+    filtered,
+):
     which = "@code = 547, @includeUnhandled = 1"
     lost = "would be removed; 2 are unhandled, and then lost"
     assert filtered.rows(by(which, 1)) == [(3, 1, 3, lost)]

@@ -393,7 +393,9 @@ def test_the_letters_of_a_key_go_in_the_order_of_its_numbers_over_several_dialog
     lab.advance(5)
     expected = [("k", number) for number in range(1, 6)] + [("m", 1)]
     assert lab.rows(LANDED) == expected
-    dialogs = "SELECT COUNT(DISTINCT ConversationId) FROM audit.Landing WHERE ConversationKey = N'k';"
+    dialogs = (
+        "SELECT COUNT(DISTINCT ConversationId) FROM audit.Landing WHERE ConversationKey = N'k';"
+    )
     assert lab.rows(dialogs) == [(1,)]
 
 

@@ -116,9 +116,13 @@ def test_it_says_so_where_it_has_not_read_all():
     """The newest are read. Three stand for a hundred thousand."""
     lab = Lab()
     put(lab, letter(1), letter(2), letter(3), letter(4))
-    ((definition,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.vw_DeadLetterCauses'));")
+    ((definition,),) = lab.rows(
+        "SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.vw_DeadLetterCauses'));"
+    )
     assert "TOP (100000)" in definition
-    lab.rows(definition.replace("TOP (100000)", "TOP (3)").replace("CREATE ", "CREATE OR ALTER ", 1))
+    lab.rows(
+        definition.replace("TOP (100000)", "TOP (3)").replace("CREATE ", "CREATE OR ALTER ", 1)
+    )
     assert causes(lab, "Code, OlderLeftOut") == [(2, True), (3, True), (4, True)]
 
 
