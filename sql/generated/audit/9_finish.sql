@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'0583a9cf666ef283 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'06b676b8a5ba639b [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -49,7 +49,7 @@ VALUES
     (N'usp_SendBatch', 0x5ff851c1bdfd945b), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
     (N'ufn_Conversations', 0xcdbfe2ffd26d7944), (N'ufn_Leaked', 0x0b12f35d77c2617b),
     (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f), (N'ufn_Queues', 0x7d1c4f6fc393e0bb),
-    (N'vw_Findings', 0x21fb32ddd184bd13), (N'usp_CheckHealth', 0x9c629fe1ff8517fa), (N'usp_Health', 0x1de03b780a5903bd),
+    (N'vw_Findings', 0x0102c15cccce4cee), (N'usp_CheckHealth', 0x9c629fe1ff8517fa), (N'usp_Health', 0x1de03b780a5903bd),
     (N'vw_Conversations', 0x0bef0b32e11d14ae), (N'vw_DeadLetterCauses', 0xd9509d6549b60323),
     (N'vw_Errors', 0xf224af206dbf0846), (N'vw_FailedConversations', 0x47f07c8c7a59e768),
     (N'vw_Pending', 0x7f9fd7b37418fd01), (N'vw_Queues', 0xafa76d45403e7195), (N'IdleWatch', NULL),
@@ -58,8 +58,8 @@ VALUES
     (N'usp_EndLeakedOne', 0xb42f4782b0549605), (N'usp_InTheWay', 0x83f961c39e0352cc),
     (N'usp_ReopenGate', 0xcc1e7196550e6ac3), (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1),
     (N'usp_Drain', 0x74c661a607235aed), (N'usp_EndLeaked', 0x3fecc7549422ac40),
-    (N'usp_MarkDeadLetter', 0xcdcdbe61bd51e6b1), (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3),
-    (N'usp_ReplayDeadLetter', 0x5a7fafa115a2d145), (N'usp_Resend', 0x65f3b06ff2ca8ac7),
+    (N'usp_MarkDeadLetter', 0x828893be53ebd920), (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3),
+    (N'usp_ReplayDeadLetter', 0x649982b800b566b6), (N'usp_Resend', 0x65f3b06ff2ca8ac7),
     (N'usp_RetireIdle', 0x85b629c2afefb068), (N'usp_StartQueue', 0xdd78e9e218952c1d), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0x5b468498e95ccfea), (N'usp_PurgeDeadLetter', 0x9004a06618482aa4),
     (N'usp_PurgeLanding', 0x9d85f29e072eb0ee), (N'usp_PurgeLogs', 0x9c3f21623a7f0655),
@@ -89,13 +89,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'0583a9cf666ef283 9', @level0type = N'SCHEMA', @level0name = N'audit';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'06b676b8a5ba639b 9', @level0type = N'SCHEMA', @level0name = N'audit';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'0583a9cf666ef283 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
@@ -122,7 +122,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'0583a9cf666ef283 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -211,7 +211,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'0583a9cf666ef283 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -284,7 +284,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'0583a9cf666ef283 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[audit].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -594,21 +594,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'0583a9cf666ef283 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'0583a9cf666ef283425cc64a0ee4c922ee00ed61bdefef6476535f60457110a5'
+           ORDER BY h.DeploymentId DESC), N'') <> N'06b676b8a5ba639b06cfc08b88f4ffbdf6d06cfdb48e970b4059a99fcd034125'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'0583a9cf666ef283425cc64a0ee4c922ee00ed61bdefef6476535f60457110a5');
+    VALUES (N'audit', N'0.1.0', N'06b676b8a5ba639b06cfc08b88f4ffbdf6d06cfdb48e970b4059a99fcd034125');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'0583a9cf666ef283 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -665,7 +665,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'0583a9cf666ef283 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'audit';

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'df51474e82b2b477 [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c1dae3cad3759d96 [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -582,7 +582,7 @@ FROM (SELECT TOP (1) c.Code, c.MessageType, c.ReasonLike, c.Letters, c.Example,
                   WHERE dl.HandledUtc IS NULL
                   ORDER BY dl.DeadLetterId) AS d
             GROUP BY d.Code, d.MessageType, d.ReasonLike) AS c
-      ORDER BY c.Letters DESC, c.FirstUtc) AS g
+      ORDER BY c.Letters DESC, c.FirstUtc ASC) AS g
 CROSS APPLY (SELECT CONCAT(N''EXECUTE [logging].[usp_ReplayDeadLetter] @code = '', ISNULL(g.Code, 0),
     N'', @messageType = N'''''', REPLACE(ISNULL(g.MessageType, N''''), N'''''''', N''''''''''''), N'''''', @reasonLike = N'''''', REPLACE(g.ReasonLike, N'''''''', N''''''''''''),
     N'''''', @reason = N''''usp_Health: mended'''', @WhatIf = 0;'') AS Statement) AS s'),
@@ -1452,7 +1452,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'df51474e82b2b477 4', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c1dae3cad3759d96 4', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'fa496e4734aca9b6 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'3c5a8dae83914aa0 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -49,17 +49,17 @@ VALUES
     (N'usp_SendMessages', 0x8a21ba4560c57c5a), (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc),
     (N'Outbox_Insert', 0xc21ab6d1aac12279), (N'ufn_Conversations', 0x496e5a7e51c0d9dc),
     (N'ufn_Leaked', 0x7c37f57a8ace5593), (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e),
-    (N'ufn_Queues', 0x56405f02b9416db3), (N'vw_Findings', 0x923ae5c7fae3f442), (N'usp_CheckHealth', 0xbe135e59389387fa),
+    (N'ufn_Queues', 0x56405f02b9416db3), (N'vw_Findings', 0x79a0e6a4915a3a06), (N'usp_CheckHealth', 0xbe135e59389387fa),
     (N'usp_Health', 0x90f3b74819f2690d), (N'vw_Conversations', 0x99eed79a8314808d),
-    (N'vw_DeadLetterCauses', 0x587a396c5da812cd), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
+    (N'vw_DeadLetterCauses', 0x44ce60a87898b5d0), (N'vw_Errors', 0x45d20e7cb1a9c6c0),
     (N'vw_FailedConversations', 0x7b1fbac421186b2e), (N'vw_Pending', 0xef61098547258f71),
-    (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'IdleWatch', NULL), (N'ufn_DeadLetters', 0xd7565c4a17f07b2a),
+    (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'IdleWatch', NULL), (N'ufn_DeadLetters', 0x85d5cbbde3bd1841),
     (N'usp_OpenGate', 0xd1d0faa49b22ee57), (N'usp_CloseDialogs', 0x0bc0d826db9dc37c),
     (N'usp_CloseGate', 0x471ab193b8e726c1), (N'usp_EndLeakedOne', 0x3dcd8b83c328e536),
     (N'usp_InTheWay', 0x3dba171d27a5d60a), (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9),
     (N'usp_WaitForEnds', 0x2b7d7b7c8da568fc), (N'usp_Drain', 0x6792ef4921a1ef71),
-    (N'usp_EndLeaked', 0x59791aaf5030a71a), (N'usp_MarkDeadLetter', 0x9f952908e5aca504),
-    (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0x2958a43f0ff5c6b5),
+    (N'usp_EndLeaked', 0x59791aaf5030a71a), (N'usp_MarkDeadLetter', 0xae4f246481e050af),
+    (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0xfa1d33f43310d69e),
     (N'usp_Resend', 0x8760a65cd5141e5f), (N'usp_RetireIdle', 0xf261834538ccf6a6),
     (N'usp_StartQueue', 0x59985e9ec8ef6169), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0xa0577709b3b8632d), (N'usp_PurgeDeadLetter', 0x67f211a58d36ec03),
@@ -90,13 +90,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'fa496e4734aca9b6 9', @level0type = N'SCHEMA', @level0name = N'orders';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'3c5a8dae83914aa0 9', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'fa496e4734aca9b6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -177,7 +177,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'fa496e4734aca9b6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -266,7 +266,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'fa496e4734aca9b6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -340,7 +340,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'fa496e4734aca9b6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -655,21 +655,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'fa496e4734aca9b6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'fa496e4734aca9b60af4a54047f356e9cc41c61080b7d25b7cc3761eb4a89e89'
+           ORDER BY h.DeploymentId DESC), N'') <> N'3c5a8dae83914aa013429b57e3f7a72743142dfc3e5354b42d2a59489b74e73a'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'fa496e4734aca9b60af4a54047f356e9cc41c61080b7d25b7cc3761eb4a89e89');
+    VALUES (N'orders', N'0.1.0', N'3c5a8dae83914aa013429b57e3f7a72743142dfc3e5354b42d2a59489b74e73a');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'fa496e4734aca9b6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -785,7 +785,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'fa496e4734aca9b6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -842,7 +842,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'fa496e4734aca9b6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'orders';
