@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'06b676b8a5ba639b [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'2cc3ecf1fc15e9a9 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -59,7 +59,7 @@ VALUES
     (N'usp_ReopenGate', 0xcc1e7196550e6ac3), (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1),
     (N'usp_Drain', 0x74c661a607235aed), (N'usp_EndLeaked', 0x3fecc7549422ac40),
     (N'usp_MarkDeadLetter', 0x828893be53ebd920), (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3),
-    (N'usp_ReplayDeadLetter', 0x649982b800b566b6), (N'usp_Resend', 0x65f3b06ff2ca8ac7),
+    (N'usp_ReplayDeadLetter', 0x59043ceee95a82b2), (N'usp_Resend', 0x65f3b06ff2ca8ac7),
     (N'usp_RetireIdle', 0x85b629c2afefb068), (N'usp_StartQueue', 0xdd78e9e218952c1d), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0x5b468498e95ccfea), (N'usp_PurgeDeadLetter', 0x9004a06618482aa4),
     (N'usp_PurgeLanding', 0x9d85f29e072eb0ee), (N'usp_PurgeLogs', 0x9c3f21623a7f0655),
@@ -89,13 +89,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'06b676b8a5ba639b 9', @level0type = N'SCHEMA', @level0name = N'audit';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'2cc3ecf1fc15e9a9 9', @level0type = N'SCHEMA', @level0name = N'audit';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2cc3ecf1fc15e9a9 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
@@ -122,7 +122,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2cc3ecf1fc15e9a9 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -211,7 +211,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2cc3ecf1fc15e9a9 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -284,7 +284,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2cc3ecf1fc15e9a9 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[audit].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -594,21 +594,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2cc3ecf1fc15e9a9 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'06b676b8a5ba639b06cfc08b88f4ffbdf6d06cfdb48e970b4059a99fcd034125'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2cc3ecf1fc15e9a9048543842bc0e79106c32f9963aaef48fd7cee1930aed163'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'06b676b8a5ba639b06cfc08b88f4ffbdf6d06cfdb48e970b4059a99fcd034125');
+    VALUES (N'audit', N'0.1.0', N'2cc3ecf1fc15e9a9048543842bc0e79106c32f9963aaef48fd7cee1930aed163');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2cc3ecf1fc15e9a9 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -665,7 +665,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'06b676b8a5ba639b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'2cc3ecf1fc15e9a9 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'audit';

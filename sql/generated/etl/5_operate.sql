@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6d4a40e15c516b50 [4-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'72efd8c2629e6062 [4-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'4_monitor.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 5_operate.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1409,8 +1409,8 @@ A letter whose cause is not mended comes back as a new dead letter.';
             OUTPUT INSERTED.DeadLetterId, INSERTED.MessageType, INSERTED.Body INTO @marked (DeadLetterId, MessageType, Body)
             FROM @letters AS l
             INNER JOIN [etl].[DeadLetter] AS dl
-                /* READPAST: as in ufn_DeadLetters. ROWLOCK, FORCESEEK: these only. */
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+                /* READPAST: as in ufn_DeadLetters. XLOCK: U is got beside a reader, and then waits for X. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
                 ON dl.DeadLetterId = l.DeadLetterId
             WHERE l.Unit = @unit AND l.Outcome IS NULL AND dl.HandledUtc IS NULL;
 
@@ -1910,7 +1910,7 @@ Example: EXECUTE [etl].[usp_StartQueue] @reason = N''disk is free again'', @What
 END;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6d4a40e15c516b50 5', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'72efd8c2629e6062 5', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

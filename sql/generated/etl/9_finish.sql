@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6d4a40e15c516b50 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'72efd8c2629e6062 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -61,7 +61,7 @@ VALUES
     (N'usp_InTheWay', 0x0a219164787a5fde), (N'usp_ReopenGate', 0xba66ff50749a4d01),
     (N'usp_WaitForEnds', 0x738d0896de758062), (N'usp_Drain', 0xc4f0ec6ebd2368c6),
     (N'usp_EndLeaked', 0x0e17a95b26f1bfa3), (N'usp_MarkDeadLetter', 0xa3a8e55fea8b44e8),
-    (N'usp_ReorganizeQueue', 0x68c52c0214c77bbe), (N'usp_ReplayDeadLetter', 0x363c438d4a3d7784),
+    (N'usp_ReorganizeQueue', 0x68c52c0214c77bbe), (N'usp_ReplayDeadLetter', 0x9df1abf627586933),
     (N'usp_Resend', 0x7c962f038682af41), (N'usp_RetireIdle', 0xeab390f3e008eda2),
     (N'usp_StartQueue', 0x417d908444e504be), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0x4e1330479c423a89), (N'usp_PurgeDeadLetter', 0x3cf2ad60c3debcd1),
@@ -92,13 +92,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6d4a40e15c516b50 9', @level0type = N'SCHEMA', @level0name = N'etl';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'72efd8c2629e6062 9', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d4a40e15c516b50 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'72efd8c2629e6062 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/initiator')
@@ -125,7 +125,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d4a40e15c516b50 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'72efd8c2629e6062 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -221,7 +221,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d4a40e15c516b50 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'72efd8c2629e6062 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -294,7 +294,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d4a40e15c516b50 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'72efd8c2629e6062 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[etl].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -611,21 +611,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d4a40e15c516b50 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'72efd8c2629e6062 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6d4a40e15c516b506cfba8ac93b11bc71fd4d2032397eebb197fb79d2c6f6715'
+           ORDER BY h.DeploymentId DESC), N'') <> N'72efd8c2629e6062eaca0496a9d05485daa6208e61e71db060d0ee47be86d840'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'6d4a40e15c516b506cfba8ac93b11bc71fd4d2032397eebb197fb79d2c6f6715');
+    VALUES (N'etl', N'0.1.0', N'72efd8c2629e6062eaca0496a9d05485daa6208e61e71db060d0ee47be86d840');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d4a40e15c516b50 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'72efd8c2629e6062 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -744,7 +744,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d4a40e15c516b50 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'72efd8c2629e6062 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -801,7 +801,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d4a40e15c516b50 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'72efd8c2629e6062 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'etl';

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c1dae3cad3759d96 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'4a74e4d2cefe4805 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -58,7 +58,7 @@ VALUES
     (N'usp_ReopenGate', 0x1c46c7304f5b0aa6), (N'usp_WaitForEnds', 0x59c35453c19a6496),
     (N'usp_Drain', 0x688fc5f5a33ae010), (N'usp_EndLeaked', 0x125f49504e314379),
     (N'usp_MarkDeadLetter', 0xb82943152718cc73), (N'usp_ReorganizeQueue', 0xd809152794f1bb7f),
-    (N'usp_ReplayDeadLetter', 0xafae7b88848b677a), (N'usp_Resend', 0x076875023fe5ac53),
+    (N'usp_ReplayDeadLetter', 0x899f33947d56ca59), (N'usp_Resend', 0x076875023fe5ac53),
     (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0xa5da7904104ecc1e), (N'usp_PurgeDeadLetter', 0x2d8fa3a868446471),
     (N'usp_PurgeLanding', 0xfe02eaf119caf38c), (N'usp_PurgeLogs', 0xda340e38217cc503),
@@ -88,13 +88,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c1dae3cad3759d96 9', @level0type = N'SCHEMA', @level0name = N'logging';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'4a74e4d2cefe4805 9', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c1dae3cad3759d96 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'4a74e4d2cefe4805 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -175,7 +175,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c1dae3cad3759d96 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'4a74e4d2cefe4805 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -264,7 +264,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c1dae3cad3759d96 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'4a74e4d2cefe4805 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -338,7 +338,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c1dae3cad3759d96 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'4a74e4d2cefe4805 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[logging].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -657,21 +657,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c1dae3cad3759d96 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'4a74e4d2cefe4805 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c1dae3cad3759d9612177ecd37d2d434c88cd0c798427d52c8b3c91ac33d9e7a'
+           ORDER BY h.DeploymentId DESC), N'') <> N'4a74e4d2cefe48056830ee7061d61b74d37ecf7af8bebfec7a8f68eecaf93bf2'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'c1dae3cad3759d9612177ecd37d2d434c88cd0c798427d52c8b3c91ac33d9e7a');
+    VALUES (N'logging', N'0.1.0', N'4a74e4d2cefe48056830ee7061d61b74d37ecf7af8bebfec7a8f68eecaf93bf2');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c1dae3cad3759d96 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'4a74e4d2cefe4805 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -789,7 +789,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c1dae3cad3759d96 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'4a74e4d2cefe4805 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -847,7 +847,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c1dae3cad3759d96 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'4a74e4d2cefe4805 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'logging';

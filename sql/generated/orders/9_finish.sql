@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'3c5a8dae83914aa0 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'07131894a0f6787f [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -59,7 +59,7 @@ VALUES
     (N'usp_InTheWay', 0x3dba171d27a5d60a), (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9),
     (N'usp_WaitForEnds', 0x2b7d7b7c8da568fc), (N'usp_Drain', 0x6792ef4921a1ef71),
     (N'usp_EndLeaked', 0x59791aaf5030a71a), (N'usp_MarkDeadLetter', 0xae4f246481e050af),
-    (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0xfa1d33f43310d69e),
+    (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0xa1c1e365225326ba),
     (N'usp_Resend', 0x8760a65cd5141e5f), (N'usp_RetireIdle', 0xf261834538ccf6a6),
     (N'usp_StartQueue', 0x59985e9ec8ef6169), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0xa0577709b3b8632d), (N'usp_PurgeDeadLetter', 0x67f211a58d36ec03),
@@ -90,13 +90,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'3c5a8dae83914aa0 9', @level0type = N'SCHEMA', @level0name = N'orders';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'07131894a0f6787f 9', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'07131894a0f6787f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -177,7 +177,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'07131894a0f6787f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -266,7 +266,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'07131894a0f6787f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -340,7 +340,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'07131894a0f6787f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -655,21 +655,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'07131894a0f6787f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'3c5a8dae83914aa013429b57e3f7a72743142dfc3e5354b42d2a59489b74e73a'
+           ORDER BY h.DeploymentId DESC), N'') <> N'07131894a0f6787f4db8d50c3d214d6d41b1b9b15c0c00405e615aa3c08de91c'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'3c5a8dae83914aa013429b57e3f7a72743142dfc3e5354b42d2a59489b74e73a');
+    VALUES (N'orders', N'0.1.0', N'07131894a0f6787f4db8d50c3d214d6d41b1b9b15c0c00405e615aa3c08de91c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'07131894a0f6787f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -785,7 +785,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'07131894a0f6787f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -842,7 +842,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3c5a8dae83914aa0 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'07131894a0f6787f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'orders';

@@ -76,8 +76,9 @@ def test_it_counts_the_keys_where_messages_carry_them():
 
 
 HOSTILE = (
-    "100% of [it] is under_scored",
-    "100% of [it] is under scored",
+    "all % of [it] is under_scored",
+    "all % of [it] is under scored",
+    "all of i is under_scored",
     "[a-z]%_",
     "abc",
     "say 'it''s' so",
