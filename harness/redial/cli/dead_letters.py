@@ -14,11 +14,17 @@ from redial.cli.errors import UserError, command, waits
 from redial.cli.server import EMBEDDED, named_server, open_server, user_database
 from redial.config import Config
 from redial.deploy import connect_odbc
+from redial.odbc import NOT_ALLOWED, server_message
 from redial.operate.dead_letters import Answer, causes, run, statement, text
+from redial.quoting import quote_name
 from redial.render.sides import sides
 from redial.server import EMBEDDED_LABEL, address_of
 
 FORMS = ("text", "json")
+MODULES = {"": "monitor", "replay": "operate", "mark": "operate", "purge": "retention"}
+"""What has to be installed for a verb; for none, to list the causes."""
+_MISSING = (208, 2812)
+"""An object, a procedure is not there, or this login may not see it (sys.messages)."""
 
 
 @command
@@ -45,6 +51,13 @@ def deadletters(
     if yes and not (verbs and reason.strip()):
         raise UserError("--yes", "needs a verb and --reason", "say why: --reason 'ticket 4711'")
     model = load_named(config)
+    module = MODULES[verbs[0] if verbs else ""]
+    if module not in model.installed_modules:
+        raise UserError(
+            f"configuration {model.name}",
+            f"does not have the module {module}, which this needs",
+            f"switch on {module} in [modules] of {model.name}.toml; redial render; redial deploy",
+        )
     asked = ""
     if verbs:
         values: dict[str, str | int] = {name: _value(name, word) for name, word in chosen.items()}
@@ -143,7 +156,21 @@ def _connected(
         closing(connect_odbc(target.odbc)()) as connection,
     ):
         connection.timeout = max(1, wait_seconds)
-        yield connection, label, name
+        try:
+            yield connection, label, name
+        except Exception as error:  # of any driver
+            number, said = server_message(error)
+            if number in _MISSING:
+                why = f"is not there, or this login may not see it ({number})"
+                next = f"redial deploy --config {model.name}, where it is not installed yet"
+            elif number == NOT_ALLOWED:
+                why = f"{said} ({number})"
+                role = quote_name(model.roles.operator)
+                next = f"let a member of db_owner run there: ALTER ROLE {role} ADD MEMBER this login's user"
+            else:
+                raise
+            what = f"configuration {model.name} in {label}, database {name}"
+            raise UserError(what, why, next) from error
 
 
 def _shown(value: Any) -> str:

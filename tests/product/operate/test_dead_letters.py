@@ -7,11 +7,13 @@ import json
 import pytest
 
 from redial.cli.dead_letters import deadletters
+from redial.deploy import apply
 from redial.operate.dead_letters import statement
-from tests.product.deploy.conftest import run, status_of
+from redial.server import with_database
+from tests.product.deploy.conftest import logged_in_as, run, status_of, two_databases
 from tests.product.sql.letters import COLUMNS, letter
 
-from .test_doctor import AUDIT, operator
+from .test_doctor import AUDIT, PASSWORD, in_two, operator
 
 __all__ = ["operator"]
 pytestmark = pytest.mark.driver
@@ -111,6 +113,45 @@ def test_for_programs_there_is_json(three, capsys):
 def test_what_does_not_fit_is_said_before_a_server_is_asked(verbs, options, words, capsys):
     status, said = says(capsys, "Server=127.0.0.1,1;Database=shop", *verbs, **options)
     assert status == 1 and words in said
+
+
+def test_who_is_no_operator_is_told_who_lets_him(three, capsys):
+    run(three.server, f"CREATE LOGIN z WITH PASSWORD = '{PASSWORD}'; CREATE USER z FOR LOGIN z;")
+    stranger = logged_in_as(three.server, "z", PASSWORD)
+    status, said = says(capsys, stranger, "mark", given={"code": "547"})
+    assert status == 1 and "ALTER ROLE [audit_operator] ADD MEMBER" in said, said
+    assert says(capsys, stranger)[0] == 1
+
+
+def test_where_nothing_is_installed_the_next_step_is_to_deploy(site, capsys):
+    status, said = says(capsys, site.empty)
+    assert status == 1 and "Next: redial deploy --config audit" in said, said
+
+
+@pytest.mark.parametrize(("verbs", "module"), [((), "monitor"), (("purge",), "retention")])
+def test_a_module_that_was_not_chosen_is_named(verbs, module, capsys, monkeypatch):
+    without = AUDIT.model_copy(update={"modules": AUDIT.modules.model_copy(update={module: False})})
+    monkeypatch.setattr("redial.cli.dead_letters.load_named", lambda _: without)
+    given = {"given": {"code": "1"}} if verbs else {}
+    status, said = says(capsys, "Server=127.0.0.1,1;Database=shop", *verbs, **given)
+    assert status == 1 and f"switch on {module} in [modules] of audit.toml" in said
+
+
+def test_both_databases_are_worked_on_and_each_is_named(capsys, monkeypatch):
+    config = in_two("depot")
+    monkeypatch.setattr("redial.cli.dead_letters.load_named", lambda _: config)
+    with two_databases("shop", "depot") as (broker, connect):
+        apply(config, connect)
+        shop, depot = (with_database(broker.odbc, name) for name in ("shop", "depot"))
+        put(shop, letter(side="initiator"))
+        put(depot, letter(), letter())
+        said = says(capsys, shop)[1]
+        assert "database shop\n  1 unhandled of 1" in said
+        assert "database depot\n  2 unhandled of 2" in said
+        told = {"given": {"code": "547"}, "reason": "mended", "yes": True}
+        said = says(capsys, shop, "replay", **told)[1]
+        assert said.count("  replayed\n") == 2 and "         2  replayed\n" in said
+        assert (run(shop, LEFT), run(depot, LEFT)) == ([], [])
 
 
 def test_what_is_given_is_quoted():
