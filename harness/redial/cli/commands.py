@@ -23,12 +23,13 @@ from redial.cli.deploy_commands import (
     verify,
 )
 from redial.cli.jobs import audit, land
-from redial.cli.operate_commands import doctor, report, trace
+from redial.cli.operate_commands import deadletters, doctor, report, trace
 
 __all__ = [
     "adopt",
     "audit",
     "baseline",
+    "deadletters",
     "deploy",
     "doctor",
     "drift",

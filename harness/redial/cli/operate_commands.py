@@ -7,6 +7,9 @@ from invoke.tasks import task
 
 from redial.cli.deploy_commands import COMMON, NAMED, UNSAID
 
+_NOT_GIVEN = "\0"
+"""Of an option whose empty text says something: a text that no command line has."""
+
 
 @task(
     iterable=["server"],
@@ -127,5 +130,70 @@ def report(
         database=database or None,
         out=out or None,
         hours=hours,
+        wait_seconds=wait_seconds,
+    )
+
+
+@task(
+    help=COMMON
+    | {
+        "replay": "send or process again what the filter takes; 1,000 letters a call",
+        "mark": "accept them as they are: handled elsewhere, or not wanted",
+        "purge": "remove them for good",
+        "code": "filter: error number; 0: letters without one",
+        "message_type": "filter: message type; an empty text: letters without one",
+        "reason_like": "filter: pattern of the reason, as LIKE has it, from the list; empty: without one",
+        "key": "filter: the message's key, where messages carry it",
+        "conversation": "filter: the dialog's id or handle",
+        "from_utc": "filter: dead letters from then on, as 2026-11-29T03:00",
+        "to_utc": "filter: dead letters before then",
+        "include_unhandled": "with --purge: also those nobody has handled; their messages are lost",
+        "reason": "why; with --yes; kept with your login",
+        "yes": "do it; without it is only shown what would be done",
+        "format": "text or json",
+        "wait_seconds": "how long each call may take; 60 by default",
+    },
+)
+def deadletters(
+    _: Context,
+    config: str = "",
+    server: str | None = None,
+    database: str = "",
+    replay: bool = False,
+    mark: bool = False,
+    purge: bool = False,
+    code: str = _NOT_GIVEN,
+    message_type: str = _NOT_GIVEN,
+    reason_like: str = _NOT_GIVEN,
+    key: str = _NOT_GIVEN,
+    conversation: str = _NOT_GIVEN,
+    from_utc: str = _NOT_GIVEN,
+    to_utc: str = _NOT_GIVEN,
+    include_unhandled: bool = False,
+    reason: str = "",
+    yes: bool = False,
+    format: str = "text",
+    wait_seconds: int = 60,
+) -> None:
+    """Count dead letters by cause; replay, mark or purge what a filter takes, shown first, done with --yes.
+
+    Where the target has a database of its own, both are worked on. Whoever is a member of the operator
+    role may ask and act.
+    """
+    from redial.cli.dead_letters import deadletters as run
+
+    given = {"code": code, "messageType": message_type, "reasonLike": reason_like, "key": key}
+    given |= {"conversation": conversation, "fromUtc": from_utc, "toUtc": to_utc}
+    verbs = {"replay": replay, "mark": mark, "purge": purge}
+    run(
+        config=config,
+        server=server,
+        database=database or None,
+        given={name: word for name, word in given.items() if word != _NOT_GIVEN},
+        verbs=tuple(verb for verb, on in verbs.items() if on),
+        include_unhandled=include_unhandled,
+        reason=reason,
+        yes=yes,
+        form=format,
         wait_seconds=wait_seconds,
     )

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'1fd6c3ec9555c6c6 [5-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'47b5831b3f86e0ce [5-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'5_operate.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 6_retention.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -118,32 +118,40 @@ Take the mark before you read, read rows below it, then acknowledge it:
 END;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgeDeadLetter]
-    @deadLetterId bigint = NULL,        /* this one, replayed or not; else by age: */
+    @deadLetterId bigint = NULL,        /* this one, replayed or not; else by age or filter: */
     @olderThanDays int = NULL,          /* those of at least this many days */
-    @includeUnhandled bit = 0,          /* 1: by age also those nobody has replayed: they are then lost */
+    @includeUnhandled bit = 0,          /* 1: also those nobody has handled: they are then lost */
     @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
     @WhatIf bit = 1,                    /* 1: only show how many would be removed */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
-    @Debug bit = 0                      /* 1: print each batch */
+    @Debug bit = 0,                     /* 1: print each batch */
+    @code int = NULL,                   /* this and the rest: of these only; 0: those without a code */
+    @messageType nvarchar(256) = NULL,  /* N'': those without a type */
+    @reasonLike nvarchar(3000) = NULL,  /* a pattern, as LIKE has it; N'': those without a reason */
+    @key nvarchar(200) = NULL,          /* of the message; none of this configuration carries one */
+    @conversation uniqueidentifier = NULL,  /* its id or its handle, from vw_DeadLetters */
+    @fromUtc datetime2(3) = NULL,       /* dead letters from then on, */
+    @toUtc datetime2(3) = NULL          /* before then */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Removes dead letters for good, 1,000 per transaction, each with its own entry in OperatorLog: who,
    how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
-   Outcome nvarchar(60). Returns 0. */
+   Outcome nvarchar(200), with a filter also what is in use and what stays. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
 
+    DECLARE @filtered bit = CASE WHEN @code IS NULL AND @messageType IS NULL AND @reasonLike IS NULL AND @key IS NULL
+        AND @conversation IS NULL AND @fromUtc IS NULL AND @toUtc IS NULL THEN 0 ELSE 1 END;
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @letters TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @batch int = 1;
+    DECLARE @batch int = 1, @inUse bigint, @unhandled bigint;
     /* A range of one, or all of them: no OR, which would read the table for one letter. */
     DECLARE @behind bigint = ISNULL(@deadLetterId - 1, -1);     /* letters up to here have been looked at */
     DECLARE @last bigint = ISNULL(@deadLetterId, 9223372036854775807);
     DECLARE @count bigint = 0;
-    DECLARE @firstId bigint = NULL;
-    DECLARE @lastId bigint = NULL;
+    DECLARE @firstId bigint, @lastId bigint;
     DECLARE @before datetime2(3);
 
     IF @Help = 1
@@ -151,11 +159,17 @@ BEGIN
         PRINT N'usp_PurgeDeadLetter removes dead letters of configuration audit for good.
   @deadLetterId      this one, replayed or not; see [audit].[vw_DeadLetters]
   @olderThanDays     or: those of at least this many days
-  @includeUnhandled  1: by age also those nobody has replayed (their messages are then lost)
+  @includeUnhandled  1: by age or filter also those nobody has handled (their messages are then lost)
   @reason            why; required with @WhatIf = 0; kept with your login in OperatorLog
   @WhatIf            1 (default): only show; 0: do it
   @Debug             1: print each batch
-Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N''retention'', @WhatIf = 0;';
+Filter, for more than numbers; all that is given must hold ([audit].[vw_DeadLetterCauses] has each cause''s):
+  @code, @messageType  as they are; 0 and N'''': letters that have none
+  @reasonLike          a pattern, as LIKE has it; N'''': letters without a reason
+  @key, @conversation  (no message here carries its key); its dialog, by id or handle
+  @fromUtc, @toUtc     when they became dead letters: from then on, before then
+Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N''retention'', @WhatIf = 0;
+         EXECUTE [audit].[usp_PurgeDeadLetter] @code = 547, @includeUnhandled = 1, @reason = N''not wanted'', @WhatIf = 0;';
         RETURN 0;
     END;
 
@@ -168,10 +182,14 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
-    IF (@deadLetterId IS NULL AND @olderThanDays IS NULL) OR (@deadLetterId IS NOT NULL AND @olderThanDays IS NOT NULL)
-        SET @errors = @errors + N'One of @deadLetterId and @olderThanDays must be given. ';
+    IF (@deadLetterId IS NULL AND @olderThanDays IS NULL AND @filtered = 0) OR (@deadLetterId IS NOT NULL AND @olderThanDays IS NOT NULL)
+        SET @errors = @errors + N'One of @deadLetterId and @olderThanDays must be given, or one of @code, @messageType, @reasonLike, @key, @conversation, @fromUtc, @toUtc. ';
     IF @olderThanDays NOT BETWEEN 0 AND 36500
         SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
+    IF @fromUtc >= @toUtc
+        SET @errors = @errors + N'@fromUtc must be before @toUtc. ';
+    IF @key IS NOT NULL
+        SET @errors = @errors + N'@key must be NULL: no message of this configuration carries its key. ';
     IF @WhatIf IS NULL
         SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
     IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
@@ -198,6 +216,12 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
         WHERE dl.DeadLetterId > @behind
           AND dl.DeadLetterId <= @last
           AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
+          AND (@code IS NULL OR ISNULL(dl.Code, 0) = @code)
+          AND (@messageType IS NULL OR ISNULL(dl.MessageType, N'') = @messageType)
+          AND (@reasonLike IS NULL OR ISNULL(dl.Reason, N'') LIKE @reasonLike)
+          AND (@conversation IS NULL OR dl.ConversationId = @conversation OR dl.ConversationHandle = @conversation)
+          AND (@fromUtc IS NULL OR dl.AddedUtc >= @fromUtc)
+          AND (@toUtc IS NULL OR dl.AddedUtc < @toUtc)
           AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL)
         ORDER BY dl.DeadLetterId;
         SELECT @batch = COUNT(*), @behind = MAX(l.DeadLetterId) FROM @letters AS l;
@@ -241,11 +265,36 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
         WHERE dl.DeadLetterId > @behind
           AND dl.DeadLetterId <= @last
           AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
+          AND (@code IS NULL OR ISNULL(dl.Code, 0) = @code)
+          AND (@messageType IS NULL OR ISNULL(dl.MessageType, N'') = @messageType)
+          AND (@reasonLike IS NULL OR ISNULL(dl.Reason, N'') LIKE @reasonLike)
+          AND (@conversation IS NULL OR dl.ConversationId = @conversation OR dl.ConversationHandle = @conversation)
+          AND (@fromUtc IS NULL OR dl.AddedUtc >= @fromUtc)
+          AND (@toUtc IS NULL OR dl.AddedUtc < @toUtc)
           AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL);
     END;
 
+    /* As they are this moment: NOLOCK. What has not gone by now is somebody's. */
+    IF @filtered = 1
+        SELECT @unhandled = SUM(CASE WHEN dl.HandledUtc IS NULL THEN 1 ELSE 0 END),
+            @inUse = SUM(CASE WHEN (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL) THEN 1 ELSE 0 END)
+                - CASE WHEN @WhatIf = 1 THEN @count ELSE 0 END
+        FROM [audit].[vw_DeadLetters] AS dl
+        WHERE dl.DeadLetterId > ISNULL(@deadLetterId - 1, -1)
+          AND dl.DeadLetterId <= @last
+          AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
+          AND (@code IS NULL OR ISNULL(dl.Code, 0) = @code)
+          AND (@messageType IS NULL OR ISNULL(dl.MessageType, N'') = @messageType)
+          AND (@reasonLike IS NULL OR ISNULL(dl.Reason, N'') LIKE @reasonLike)
+          AND (@conversation IS NULL OR dl.ConversationId = @conversation OR dl.ConversationHandle = @conversation)
+          AND (@fromUtc IS NULL OR dl.AddedUtc >= @fromUtc)
+          AND (@toUtc IS NULL OR dl.AddedUtc < @toUtc);
+
     SELECT @count AS DeadLetters, @firstId AS FirstId, @lastId AS LastId,
-        CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome;
+        CONCAT(CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END,
+            CASE WHEN @unhandled > 0 AND @includeUnhandled = 0 AND @deadLetterId IS NULL THEN CONCAT(N'; ', @unhandled, N' unhandled stay: @includeUnhandled = 0')
+                 WHEN @unhandled > 0 AND @WhatIf = 1 THEN CONCAT(N'; ', @unhandled, N' are unhandled, and then lost') END,
+            CASE WHEN @inUse > 0 THEN CONCAT(N'; ', @inUse, N' are in use now: call again') END) AS Outcome;
 
     RETURN 0;
 END;
@@ -664,7 +713,7 @@ Example: EXECUTE [audit].[usp_PurgePoison] @olderThanDays = 90, @WhatIf = 0;';
 END;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'1fd6c3ec9555c6c6 6', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'47b5831b3f86e0ce 6', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'1fd6c3ec9555c6c6 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'47b5831b3f86e0ce [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -51,18 +51,20 @@ VALUES
     (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f), (N'ufn_Queues', 0x7d1c4f6fc393e0bb),
     (N'ufn_DialogOf', 0x95401e285ff11864), (N'ufn_DialogTrail', 0xc01dd2bc4f194e50),
     (N'ufn_SentAgain', 0xa1899ed63b949906), (N'ufn_Sides', 0xa159a32ca9eddecf), (N'ufn_Trail', 0x37f358b4eb5b94d7),
-    (N'vw_Findings', 0x4b27df2b513bb952), (N'usp_CheckHealth', 0x9c629fe1ff8517fa), (N'usp_Health', 0x1de03b780a5903bd),
-    (N'usp_Trace', 0xd217df9d00d2ff12), (N'vw_Conversations', 0x0bef0b32e11d14ae), (N'vw_Errors', 0xf224af206dbf0846),
+    (N'vw_Findings', 0xaaa4c514dc9184df), (N'usp_CheckHealth', 0x9c629fe1ff8517fa), (N'usp_Health', 0x1de03b780a5903bd),
+    (N'usp_Trace', 0xd217df9d00d2ff12), (N'vw_Conversations', 0x0bef0b32e11d14ae),
+    (N'vw_DeadLetterCauses', 0xd9509d6549b60323), (N'vw_Errors', 0xf224af206dbf0846),
     (N'vw_FailedConversations', 0x47f07c8c7a59e768), (N'vw_Pending', 0x7f9fd7b37418fd01),
-    (N'vw_Queues', 0xafa76d45403e7195), (N'IdleWatch', NULL), (N'usp_OpenGate', 0x4968733656e7479a),
-    (N'usp_CloseDialogs', 0x5ab14656ce77e550), (N'usp_CloseGate', 0x70682dd96fbb6bb9),
-    (N'usp_EndLeakedOne', 0xb42f4782b0549605), (N'usp_InTheWay', 0x83f961c39e0352cc),
-    (N'usp_ReopenGate', 0xcc1e7196550e6ac3), (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1),
-    (N'usp_Drain', 0x74c661a607235aed), (N'usp_EndLeaked', 0x3fecc7549422ac40),
-    (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3), (N'usp_ReplayDeadLetter', 0xe27f9ade6edcd936),
+    (N'vw_Queues', 0xafa76d45403e7195), (N'IdleWatch', NULL), (N'ufn_DeadLetters', 0xa6615630c0f2f463),
+    (N'usp_OpenGate', 0x4968733656e7479a), (N'usp_CloseDialogs', 0x5ab14656ce77e550),
+    (N'usp_CloseGate', 0x70682dd96fbb6bb9), (N'usp_EndLeakedOne', 0xb42f4782b0549605),
+    (N'usp_InTheWay', 0x83f961c39e0352cc), (N'usp_ReopenGate', 0xcc1e7196550e6ac3),
+    (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1), (N'usp_Drain', 0x74c661a607235aed),
+    (N'usp_EndLeaked', 0x3fecc7549422ac40), (N'usp_MarkDeadLetter', 0x828893be53ebd920),
+    (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3), (N'usp_ReplayDeadLetter', 0x59043ceee95a82b2),
     (N'usp_Resend', 0x65f3b06ff2ca8ac7), (N'usp_RetireIdle', 0x85b629c2afefb068),
     (N'usp_StartQueue', 0xdd78e9e218952c1d), (N'LandingAcknowledged', NULL),
-    (N'usp_AcknowledgeLanding', 0x5b468498e95ccfea), (N'usp_PurgeDeadLetter', 0xe74932ab21a1e77c),
+    (N'usp_AcknowledgeLanding', 0x5b468498e95ccfea), (N'usp_PurgeDeadLetter', 0x9004a06618482aa4),
     (N'usp_PurgeLanding', 0x9d85f29e072eb0ee), (N'usp_PurgeLogs', 0x9c3f21623a7f0655),
     (N'usp_PurgePoison', 0xa41b432ad59e0f03), (N'DeploymentAttempt', NULL);
 INSERT INTO @left (Name)
@@ -90,13 +92,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'1fd6c3ec9555c6c6 9', @level0type = N'SCHEMA', @level0name = N'audit';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'47b5831b3f86e0ce 9', @level0type = N'SCHEMA', @level0name = N'audit';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'1fd6c3ec9555c6c6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'47b5831b3f86e0ce 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
@@ -123,7 +125,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'1fd6c3ec9555c6c6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'47b5831b3f86e0ce 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -176,6 +178,7 @@ GRANT SELECT ON OBJECT::[audit].[vw_Queues] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Pending] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Errors] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_FailedConversations] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_DeadLetterCauses] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Findings] TO [audit_operator];
 /* What operators call. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_Drain] TO [audit_operator];
@@ -183,6 +186,7 @@ GRANT EXECUTE ON OBJECT::[audit].[usp_OpenGate] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_EndLeaked] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_RetireIdle] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_ReplayDeadLetter] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_MarkDeadLetter] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_Resend] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_StartQueue] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_ReorganizeQueue] TO [audit_operator];
@@ -211,7 +215,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'1fd6c3ec9555c6c6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'47b5831b3f86e0ce 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -284,7 +288,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'1fd6c3ec9555c6c6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'47b5831b3f86e0ce 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[audit].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -594,21 +598,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'1fd6c3ec9555c6c6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'47b5831b3f86e0ce 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'1fd6c3ec9555c6c6ec8dc85c7a82ad3d971fb95e25134bf8747268c3abf88901'
+           ORDER BY h.DeploymentId DESC), N'') <> N'47b5831b3f86e0cec0c65e4709a26a64c258749f146baec0ccd5761f02a214a7'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'1fd6c3ec9555c6c6ec8dc85c7a82ad3d971fb95e25134bf8747268c3abf88901');
+    VALUES (N'audit', N'0.1.0', N'47b5831b3f86e0cec0c65e4709a26a64c258749f146baec0ccd5761f02a214a7');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'1fd6c3ec9555c6c6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'47b5831b3f86e0ce 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -665,7 +669,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'1fd6c3ec9555c6c6 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'47b5831b3f86e0ce 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'audit';

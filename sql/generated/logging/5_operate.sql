@@ -10,13 +10,65 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'2c2358dfc6ad1467 [4-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'de9a0516f3aac18e [4-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'4_monitor.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 5_operate.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+CREATE OR ALTER FUNCTION [logging].[ufn_DeadLetters](
+    @inUse bit,                         /* 0: those nobody is at work on; 1: all, as they are this moment */
+    @firstId bigint,
+    @lastId bigint,
+    @code int,                          /* this and the rest: the filter; NULL: any */
+    @messageType nvarchar(256),
+    @reasonLike nvarchar(3000),
+    @key nvarchar(200),
+    @conversation uniqueidentifier,
+    @fromUtc datetime2(3),
+    @toUtc datetime2(3)
+)
+RETURNS TABLE   -- noqa: CP05
+AS
+/* Redial 0.1.0, configuration logging */
+/* Dead letters a filter is about, handled or not, for usp_ReplayDeadLetter and usp_MarkDeadLetter. READPAST: a letter
+   that is just being written, replayed or marked is somebody's; activation never waits for us, and we not for it.
+   Who wants to know how many those are asks for all, which reads what is not committed.
+   FirstId: the first letter of the same conversation. What goes on goes by FirstId, KeySequence,
+   MessageSequence, DeadLetterId: each conversation's in its own order. */
+RETURN
+(
+    SELECT
+        dl.DeadLetterId, dl.HandledUtc, dl.Side, dl.ConversationId, dl.ConversationHandle, dl.MessageSequence,
+        ISNULL(dl.MessageType, N'') AS MessageType, DATALENGTH(dl.Body) AS BodyBytes,
+        CONVERT(bigint, NULL) AS KeySequence, MIN(dl.DeadLetterId) OVER (PARTITION BY dl.ConversationHandle) AS FirstId
+    FROM [logging].[DeadLetter] AS dl
+        /* FORCESEEK: the range only. */
+        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+    WHERE @inUse = 0
+      AND dl.DeadLetterId BETWEEN @firstId AND @lastId
+      AND (@code IS NULL OR ISNULL(dl.Code, 0) = @code)
+      AND (@messageType IS NULL OR ISNULL(dl.MessageType, N'') = @messageType)
+      AND (@reasonLike IS NULL OR ISNULL(dl.Reason, N'') LIKE @reasonLike)
+      AND (@conversation IS NULL OR dl.ConversationId = @conversation OR dl.ConversationHandle = @conversation)
+      AND (@fromUtc IS NULL OR dl.AddedUtc >= @fromUtc)
+      AND (@toUtc IS NULL OR dl.AddedUtc < @toUtc)
+    UNION ALL
+    SELECT
+        dl.DeadLetterId, dl.HandledUtc, dl.Side, dl.ConversationId, dl.ConversationHandle, dl.MessageSequence,
+        ISNULL(dl.MessageType, N''), DATALENGTH(dl.Body), NULL, NULL
+    FROM [logging].[DeadLetter] AS dl WITH (NOLOCK)
+    WHERE @inUse = 1
+      AND dl.DeadLetterId BETWEEN @firstId AND @lastId
+      AND (@code IS NULL OR ISNULL(dl.Code, 0) = @code)
+      AND (@messageType IS NULL OR ISNULL(dl.MessageType, N'') = @messageType)
+      AND (@reasonLike IS NULL OR ISNULL(dl.Reason, N'') LIKE @reasonLike)
+      AND (@conversation IS NULL OR dl.ConversationId = @conversation OR dl.ConversationHandle = @conversation)
+      AND (@fromUtc IS NULL OR dl.AddedUtc >= @fromUtc)
+      AND (@toUtc IS NULL OR dl.AddedUtc < @toUtc)
+);
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_OpenGate]
     @reason nvarchar(400) = NULL,       /* why the gate opens: kept in Gate and OperatorLog; required */
@@ -895,6 +947,146 @@ Example: EXECUTE [logging].[usp_EndLeaked] @reason = N''a tool began them'', @Wh
     RETURN 0;
 END;
 GO
+CREATE OR ALTER PROCEDURE [logging].[usp_MarkDeadLetter]
+    @deadLetterId bigint = NULL,        /* the first or only one, from vw_DeadLetters */
+    @toDeadLetterId bigint = NULL,      /* the last one of a range; NULL: only the first */
+    @reason nvarchar(400) = NULL,       /* why: kept with each letter and in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show how many would be marked */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0,                     /* 1: print each batch */
+    @code int = NULL,                   /* this and the rest: of these only; 0: those without a code */
+    @messageType nvarchar(256) = NULL,  /* N'': those without a type */
+    @reasonLike nvarchar(3000) = NULL,  /* a pattern, as LIKE has it; N'': those without a reason */
+    @key nvarchar(200) = NULL,          /* of the message; none of this configuration carries one */
+    @conversation uniqueidentifier = NULL,  /* its id or its handle, from vw_DeadLetters */
+    @fromUtc datetime2(3) = NULL,       /* dead letters from then on, */
+    @toUtc datetime2(3) = NULL          /* before then */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Marks dead letters as accepted: handled, without a replay. 1,000 per transaction, each with its own entry in
+   OperatorLog. A letter somebody has handled stays as it is; one in use is neither waited for nor marked, and said.
+   That is for good: a marked letter cannot be replayed.
+   Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint, InUse bigint, Outcome nvarchar(60).
+   Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @filtered bit = CASE WHEN @code IS NULL AND @messageType IS NULL AND @reasonLike IS NULL AND @key IS NULL
+        AND @conversation IS NULL AND @fromUtc IS NULL AND @toUtc IS NULL THEN 0 ELSE 1 END;
+    DECLARE @letters TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
+    DECLARE @marked TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
+    DECLARE @errors nvarchar(2048) = N'', @batch int = 1, @count bigint = 0, @first bigint, @last bigint;
+    DECLARE @firstId bigint = ISNULL(@deadLetterId, 0);
+    DECLARE @next bigint = @firstId;    /* letters before it have been looked at */
+    DECLARE @lastId bigint = COALESCE(@toDeadLetterId, @deadLetterId, 9223372036854775807);
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_MarkDeadLetter says of dead letters of configuration logging that they need no replay: the work was done elsewhere, or nobody wants it.
+  @deadLetterId    the first or only one: see [logging].[vw_DeadLetters]
+  @toDeadLetterId  the last one of a range
+  @reason          why; required with @WhatIf = 0; kept with each letter and in OperatorLog, with your login
+  @WhatIf          1 (default): only show how many; 0: do it
+  @Debug           1: print each batch
+Filter, for more than numbers; all that is given must hold ([logging].[vw_DeadLetterCauses] has each cause''s):
+  @code, @messageType  as they are; 0 and N'''': letters that have none
+  @reasonLike          a pattern, as LIKE has it; N'''': letters without a reason
+  @key, @conversation  (no message here carries its key); its dialog, by id or handle
+  @fromUtc, @toUtc     when they became dead letters: from then on, before then
+A letter that is marked stays as it is until usp_PurgeDeadLetter takes it away, and is not replayed any more.
+
+Example: EXECUTE [logging].[usp_MarkDeadLetter] @code = 547, @reason = N''entered by hand, ticket 4711'', @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    /* Before SET XACT_ABORT ON: THROW under it would roll back the transaction of a caller who has it OFF. */
+    IF @@TRANCOUNT <> 0
+        THROW 50178, N'usp_MarkDeadLetter must be called outside a transaction: it commits every 1,000 letters.', 1;
+
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
+
+    IF @deadLetterId IS NULL AND @filtered = 0
+        SET @errors = @errors + N'@deadLetterId must name a dead letter, or one of @code, @messageType, @reasonLike, @key, @conversation, @fromUtc, @toUtc say which. ';
+    IF @lastId < @deadLetterId
+        SET @errors = @errors + N'@toDeadLetterId must be @deadLetterId or more. ';
+    IF @fromUtc >= @toUtc
+        SET @errors = @errors + N'@fromUtc must be before @toUtc. ';
+    IF @key IS NOT NULL
+        SET @errors = @errors + N'@key must be NULL: no message of this configuration carries its key. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50177, @errors, 1;
+    END;
+
+    /* ---- 1  Only shown ---- */
+    IF @WhatIf = 1
+        SELECT @count = COUNT_BIG(*), @first = MIN(d.DeadLetterId), @last = MAX(d.DeadLetterId)
+        FROM [logging].[ufn_DeadLetters](0, @firstId, @lastId, @code, @messageType, @reasonLike, @key, @conversation, @fromUtc, @toUtc) AS d
+        WHERE d.HandledUtc IS NULL;
+
+    /* ---- 2  Batch by batch: looked up holding nothing, and on from the last one ---- */
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE FROM @letters;
+        DELETE FROM @marked;
+        INSERT INTO @letters (DeadLetterId)
+        SELECT TOP (1000) d.DeadLetterId
+        FROM [logging].[ufn_DeadLetters](0, @next, @lastId, @code, @messageType, @reasonLike, @key, @conversation, @fromUtc, @toUtc) AS d
+        WHERE d.HandledUtc IS NULL
+        ORDER BY d.DeadLetterId;
+        SELECT @batch = COUNT(*), @next = MAX(l.DeadLetterId) + 1 FROM @letters AS l;
+
+        BEGIN TRY
+            BEGIN TRANSACTION;
+
+            UPDATE dl
+            SET HandledUtc = SYSUTCDATETIME(), HandledBy = ORIGINAL_LOGIN(), Handling = N'accepted', HandlingReason = @reason
+            OUTPUT INSERTED.DeadLetterId INTO @marked (DeadLetterId)
+            FROM @letters AS l
+            INNER JOIN [logging].[DeadLetter] AS dl
+                /* XLOCK: U is got beside a reader under REPEATABLE READ, and then waits for X. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+                ON dl.DeadLetterId = l.DeadLetterId
+            WHERE dl.HandledUtc IS NULL;
+
+            IF EXISTS (SELECT 1 FROM @marked)
+            BEGIN
+                INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+                SELECT N'accept dead letters', CONCAT(COUNT_BIG(*), N' from ', MIN(m.DeadLetterId), N' to ', MAX(m.DeadLetterId)), @reason
+                FROM @marked AS m;
+            END;
+
+            COMMIT TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            THROW;                      /* the batches before it stay marked: OperatorLog has them */
+        END CATCH;
+
+        SELECT @count = @count + COUNT_BIG(*), @first = ISNULL(@first, MIN(m.DeadLetterId)), @last = ISNULL(MAX(m.DeadLetterId), @last)
+        FROM @marked AS m;
+        IF @Debug = 1
+            PRINT CONCAT(N'Looked at: ', @batch, N', accepted so far: ', @count);
+    END;
+
+    SELECT @count AS DeadLetters, @first AS FirstId, @last AS LastId, CASE WHEN t.Letters > n.Letters THEN t.Letters - n.Letters ELSE 0 END AS InUse,
+        CASE WHEN @WhatIf = 1 THEN N'would be accepted' ELSE N'accepted' END AS Outcome
+    FROM (SELECT COUNT_BIG(*) AS Letters FROM [logging].[ufn_DeadLetters](0, @firstId, @lastId, @code, @messageType, @reasonLike, @key, @conversation, @fromUtc, @toUtc)) AS n
+    CROSS JOIN (SELECT COUNT_BIG(*) AS Letters FROM [logging].[ufn_DeadLetters](1, @firstId, @lastId, @code, @messageType, @reasonLike, @key, @conversation, @fromUtc, @toUtc)) AS t;
+
+    RETURN 0;
+END;
+GO
 CREATE OR ALTER PROCEDURE [logging].[usp_ReorganizeQueue]
     @queue nvarchar(128) = NULL,        /* NULL: both */
     @rebuild bit = 0,                   /* 1: REBUILD instead of REORGANIZE: all pages anew, in one transaction */
@@ -1032,7 +1224,14 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ReplayDeadLetter]
     @reason nvarchar(400) = NULL,       /* why: kept with each letter and in OperatorLog; required with @WhatIf = 0 */
     @WhatIf bit = 1,                    /* 1: only show what would be replayed */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
-    @Debug bit = 0                      /* 1: print each step */
+    @Debug bit = 0,                     /* 1: print each step */
+    @code int = NULL,                   /* this and the rest: of these only; 0: those without a code */
+    @messageType nvarchar(256) = NULL,  /* N'': those without a type */
+    @reasonLike nvarchar(3000) = NULL,  /* a pattern, as LIKE has it; N'': those without a reason */
+    @key nvarchar(200) = NULL,          /* of the message; none of this configuration carries one */
+    @conversation uniqueidentifier = NULL,  /* its id or its handle, from vw_DeadLetters */
+    @fromUtc datetime2(3) = NULL,       /* dead letters from then on, */
+    @toUtc datetime2(3) = NULL          /* before then */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
@@ -1042,13 +1241,15 @@ AS
    sent. Where that fails they are tried one by one: a bad letter stays, is named, and stops no other. At
    most 1,000 a call: more locks than 5,000 on one table would become a lock on all of it.
    Result set: DeadLetterId bigint, ConversationHandle uniqueidentifier, MessageSequence bigint,
-   MessageType nvarchar(256), BodyBytes bigint, Outcome nvarchar(200). Returns 0. */
+   MessageType nvarchar(256), BodyBytes bigint, Outcome nvarchar(200). With a filter a second one, of one row:
+   Matching, Chosen, Replayed, Remaining, InUse, all bigint. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @replayed bigint = 0;
-    DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
+    DECLARE @filtered bit = CASE WHEN @code IS NULL AND @messageType IS NULL AND @reasonLike IS NULL AND @key IS NULL
+        AND @conversation IS NULL AND @fromUtc IS NULL AND @toUtc IS NULL THEN 0 ELSE 1 END;
+    DECLARE @errors nvarchar(2048) = N'', @replayed bigint = 0;
+    DECLARE @firstId bigint = ISNULL(@deadLetterId, 0), @lastId bigint = COALESCE(@toDeadLetterId, @deadLetterId, 9223372036854775807);
 
     IF @Help = 1
     BEGIN
@@ -1058,7 +1259,14 @@ BEGIN
   @reason          why; required with @WhatIf = 0; kept with each letter, with your login
   @WhatIf          1 (default): only show; 0: do it
   @Debug           1: print each step
+Filter, for more than numbers; all that is given must hold ([logging].[vw_DeadLetterCauses] has each cause''s):
+  @code, @messageType  as they are; 0 and N'''': letters that have none
+  @reasonLike          a pattern, as LIKE has it; N'''': letters without a reason
+  @key, @conversation  (no message here carries its key); its dialog, by id or handle
+  @fromUtc, @toUtc     when they became dead letters: from then on, before then
+A call takes the first 1,000; a second result says how many match, were replayed, remain, and are in use.
 Example: EXECUTE [logging].[usp_ReplayDeadLetter] @deadLetterId = 7, @toDeadLetterId = 12, @reason = N''target mended'', @WhatIf = 0;
+         EXECUTE [logging].[usp_ReplayDeadLetter] @code = 547, @reason = N''target mended'', @WhatIf = 0;
 A letter whose cause is not mended comes back as a new dead letter.';
         RETURN 0;
     END;
@@ -1072,10 +1280,14 @@ A letter whose cause is not mended comes back as a new dead letter.';
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
-    IF @deadLetterId IS NULL
-        SET @errors = @errors + N'@deadLetterId must name a dead letter. ';
-    IF @lastId < @deadLetterId OR @lastId - @deadLetterId > 999
-        SET @errors = @errors + N'@toDeadLetterId must be @deadLetterId to @deadLetterId + 999. ';
+    IF @deadLetterId IS NULL AND @filtered = 0
+        SET @errors = @errors + N'@deadLetterId must name a dead letter, or one of @code, @messageType, @reasonLike, @key, @conversation, @fromUtc, @toUtc say which. ';
+    IF @lastId < @deadLetterId OR (@filtered = 0 AND @lastId - @deadLetterId > 999)
+        SET @errors = @errors + N'@toDeadLetterId must be @deadLetterId to @deadLetterId + 999 (with a filter: @deadLetterId or more). ';
+    IF @fromUtc >= @toUtc
+        SET @errors = @errors + N'@fromUtc must be before @toUtc. ';
+    IF @key IS NOT NULL
+        SET @errors = @errors + N'@key must be NULL: no message of this configuration carries its key. ';
     IF @WhatIf IS NULL
         SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
     IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
@@ -1089,45 +1301,27 @@ A letter whose cause is not mended comes back as a new dead letter.';
     DECLARE @letters TABLE
     (
         Position int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
-        DeadLetterId bigint NOT NULL UNIQUE,
-        ConversationHandle uniqueidentifier NOT NULL,
-        Unit int NOT NULL,              /* what goes in one transaction */
-        Outcome nvarchar(200) NULL
+        DeadLetterId bigint NOT NULL UNIQUE, ConversationHandle uniqueidentifier NOT NULL, MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NULL, BodyBytes bigint NULL, Outcome nvarchar(200) NULL,
+        Unit int NOT NULL               /* what goes in one transaction */
     );
-    DECLARE @marked TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY, MessageSequence bigint NOT NULL, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
-    DECLARE @unit int = 0;
-    DECLARE @outcome nvarchar(200);
-    DECLARE @firstHandle uniqueidentifier;
-    DECLARE @newHandle uniqueidentifier;
+    DECLARE @marked TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY, MessageType nvarchar(256) NULL, Body varbinary(max) NULL);
+    DECLARE @unit int = 0, @outcome nvarchar(200), @firstHandle uniqueidentifier, @newHandle uniqueidentifier, @sent bigint;
     DECLARE @messages [logging].[ReceivedBatch];
-    DECLARE @sent bigint;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 1  Which, conversation by conversation, each in its own order                               */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @letters (DeadLetterId, ConversationHandle, Unit, Outcome)
-    SELECT o.DeadLetterId, o.ConversationHandle, DENSE_RANK() OVER (ORDER BY o.FirstId), o.Outcome
-    FROM
-    (
-        SELECT dl.DeadLetterId, dl.ConversationHandle, dl.MessageSequence,
-            MIN(dl.DeadLetterId) OVER (PARTITION BY dl.ConversationHandle) AS FirstId,
-            CONVERT(nvarchar(200), NULL) AS Outcome
-        FROM [logging].[DeadLetter] AS dl
-            /* READPAST: a letter that is just being written or replayed is somebody's; activation never
-               waits for us, and we not for it. FORCESEEK: the range only. */
-            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
-        WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
-          AND dl.HandledUtc IS NULL
-          AND dl.MessageType IN (N'//redial/logging/event')
-    ) AS o
-    ORDER BY o.FirstId, o.MessageSequence, o.DeadLetterId;
+    /* ---- 1  Which, conversation by conversation. A later call takes none that belongs before one of these ---- */
+    INSERT INTO @letters (DeadLetterId, ConversationHandle, MessageSequence, MessageType, BodyBytes, Unit)
+    SELECT TOP (1000) d.DeadLetterId, d.ConversationHandle, d.MessageSequence, d.MessageType, d.BodyBytes, DENSE_RANK() OVER (ORDER BY d.FirstId)
+    FROM [logging].[ufn_DeadLetters](0, @firstId, @lastId, @code, @messageType, @reasonLike, @key, @conversation, @fromUtc, @toUtc) AS d
+    WHERE d.HandledUtc IS NULL AND d.MessageType IN (N'//redial/logging/event')
+    ORDER BY d.FirstId, d.KeySequence, d.MessageSequence, d.DeadLetterId;
 
     WHILE @WhatIf = 0
     BEGIN
         SELECT TOP (1) @unit = l.Unit, @firstHandle = l.ConversationHandle
         FROM @letters AS l
         WHERE l.Unit >= @unit AND l.Outcome IS NULL
-        ORDER BY l.Unit;
+        ORDER BY l.Unit, l.Position;
         IF @@ROWCOUNT = 0
             BREAK;
 
@@ -1137,35 +1331,27 @@ A letter whose cause is not mended comes back as a new dead letter.';
             SET @outcome = NULL;
             BEGIN TRANSACTION;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 2  The gate. HOLDLOCK keeps it open until we commit: there is no R a drain could meet   */
-            /* ------------------------------------------------------------------------------------ */
-            IF EXISTS (SELECT 1 FROM [logging].[Gate] AS g
-                           WITH (HOLDLOCK, ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)
+            /* ---- 2  The gate. HOLDLOCK keeps it open until we commit: there is no R a drain could meet ---- */
+            IF EXISTS (SELECT 1 FROM [logging].[Gate] AS g WITH (HOLDLOCK, ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)
                        WHERE g.ConfigId = 1 AND g.IsOpen = 0)
                 THROW 50172, N'The gate is closed: this configuration is being drained. Next: usp_OpenGate, then call again.', 1;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 3  Mark first: the mark is the right to send, and two operators cannot both have it     */
-            /* ------------------------------------------------------------------------------------ */
+            /* ---- 3  Mark first: the mark is the right to send, and two operators cannot both have it ---- */
             UPDATE dl
-            SET HandledUtc = SYSUTCDATETIME(),
-                HandledBy = ORIGINAL_LOGIN(),
-                Handling = N'replayed',
-                HandlingReason = @reason
-            OUTPUT INSERTED.DeadLetterId, INSERTED.MessageSequence, INSERTED.MessageType, INSERTED.Body
-            INTO @marked (DeadLetterId, MessageSequence, MessageType, Body)
-            FROM [logging].[DeadLetter] AS dl
-                /* READPAST: as above. ROWLOCK, FORCESEEK: the range only. */
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
-            WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
-              AND dl.HandledUtc IS NULL
-              AND dl.DeadLetterId IN (SELECT l.DeadLetterId FROM @letters AS l WHERE l.Unit = @unit AND l.Outcome IS NULL);
+            SET HandledUtc = SYSUTCDATETIME(), HandledBy = ORIGINAL_LOGIN(), Handling = N'replayed', HandlingReason = @reason
+            OUTPUT INSERTED.DeadLetterId, INSERTED.MessageType, INSERTED.Body INTO @marked (DeadLetterId, MessageType, Body)
+            FROM @letters AS l
+            INNER JOIN [logging].[DeadLetter] AS dl
+                /* READPAST: as in ufn_DeadLetters. XLOCK: U is got beside a reader, and then waits for X. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+                ON dl.DeadLetterId = l.DeadLetterId
+            WHERE l.Unit = @unit AND l.Outcome IS NULL AND dl.HandledUtc IS NULL;
 
             INSERT INTO @messages (MessageSequence, MessageType, Body)
-            SELECT m.MessageSequence, m.MessageType, m.Body
+            SELECT l.MessageSequence, m.MessageType, m.Body
             FROM @marked AS m
-            ORDER BY m.MessageSequence, m.DeadLetterId;
+            INNER JOIN @letters AS l ON l.DeadLetterId = m.DeadLetterId
+            ORDER BY l.Position;
             SET @sent = @@ROWCOUNT;
 
             IF @sent > 0
@@ -1203,22 +1389,28 @@ A letter whose cause is not mended comes back as a new dead letter.';
             PRINT CONCAT(N'Replayed so far: ', @replayed, N'; ', @outcome);
     END;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  What became of each                                                                      */
-    /* ----------------------------------------------------------------------------------------- */
-    SELECT dl.DeadLetterId, dl.ConversationHandle, dl.MessageSequence, dl.MessageType, DATALENGTH(dl.Body) AS BodyBytes,
-        CASE WHEN l.Outcome IS NOT NULL THEN l.Outcome
-             WHEN dl.HandledUtc IS NOT NULL
+    /* ---- 4  What became of each ---- */
+    SELECT l.DeadLetterId, l.ConversationHandle, l.MessageSequence, NULLIF(l.MessageType, N'') AS MessageType, l.BodyBytes, ISNULL(l.Outcome, N'would be replayed') AS Outcome
+    FROM @letters AS l
+    UNION ALL
+    SELECT dl.DeadLetterId, dl.ConversationHandle, dl.MessageSequence, dl.MessageType, DATALENGTH(dl.Body),
+        CASE WHEN dl.HandledUtc IS NOT NULL
                  THEN CONCAT(N'kept: ', dl.Handling, N' at ', CONVERT(nvarchar(19), dl.HandledUtc, 120), N' UTC by ', dl.HandledBy)
              WHEN ISNULL(dl.MessageType, N'') NOT IN (N'//redial/logging/event')
                  THEN N'kept: its message type is not one that callers send'
              WHEN @WhatIf = 1 THEN N'would be replayed'
-             ELSE N'kept: it is in use now; call again' END AS Outcome
+             ELSE N'kept: it is in use now; call again' END
     FROM [logging].[DeadLetter] AS dl
-        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
-    LEFT OUTER JOIN @letters AS l ON l.DeadLetterId = dl.DeadLetterId
-    WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
-    ORDER BY dl.DeadLetterId;
+        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as in ufn_DeadLetters */
+    WHERE @filtered = 0 AND dl.DeadLetterId BETWEEN @firstId AND @lastId
+      AND NOT EXISTS (SELECT 1 FROM @letters AS l WHERE l.DeadLetterId = dl.DeadLetterId)
+    ORDER BY DeadLetterId;
+
+    IF @filtered = 1
+        SELECT n.Unhandled + @replayed AS Matching, (SELECT COUNT_BIG(*) FROM @letters) AS Chosen, @replayed AS Replayed, n.Unhandled AS Remaining,
+            CASE WHEN t.Letters > n.Letters THEN t.Letters - n.Letters ELSE 0 END AS InUse
+        FROM (SELECT COUNT_BIG(*) AS Letters, ISNULL(SUM(CASE WHEN d.HandledUtc IS NULL THEN CONVERT(bigint, 1) ELSE 0 END), 0) AS Unhandled FROM [logging].[ufn_DeadLetters](0, @firstId, @lastId, @code, @messageType, @reasonLike, @key, @conversation, @fromUtc, @toUtc) AS d) AS n
+        CROSS JOIN (SELECT COUNT_BIG(*) AS Letters FROM [logging].[ufn_DeadLetters](1, @firstId, @lastId, @code, @messageType, @reasonLike, @key, @conversation, @fromUtc, @toUtc)) AS t;
 
     RETURN 0;
 END;
@@ -1499,7 +1691,7 @@ Example: EXECUTE [logging].[usp_StartQueue] @reason = N''disk is free again'', @
 END;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'2c2358dfc6ad1467 5', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'de9a0516f3aac18e 5', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'2c2358dfc6ad1467 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'de9a0516f3aac18e [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -50,18 +50,19 @@ VALUES
     (N'ufn_Leaked', 0x94b8d25c05deeb0f), (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb),
     (N'ufn_Queues', 0x3073f705f3ca437c), (N'ufn_DialogOf', 0xf604f3c2ccc3d998),
     (N'ufn_DialogTrail', 0x57c90e9995f29bbd), (N'ufn_SentAgain', 0x586795fea605851f),
-    (N'ufn_Sides', 0x26d936718350b880), (N'ufn_Trail', 0x36faef7afc60311e), (N'vw_Findings', 0x87c9168067a24f7c),
+    (N'ufn_Sides', 0x26d936718350b880), (N'ufn_Trail', 0x36faef7afc60311e), (N'vw_Findings', 0x0d168d806e771845),
     (N'usp_CheckHealth', 0x262846a792eef757), (N'usp_Health', 0x0b8547299d888c34), (N'usp_Trace', 0x0181d201e8b565b9),
-    (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_Errors', 0xc00e662f8d39275f),
-    (N'vw_FailedConversations', 0x9187d167f4c5b3b0), (N'vw_Pending', 0x42e169fa00427eb6),
-    (N'vw_Queues', 0x785587681e77cdd2), (N'usp_OpenGate', 0x080e5a046e125748),
-    (N'usp_CloseDialogs', 0x8ed4b18b38775f16), (N'usp_CloseGate', 0x3f373e5d362d3d88),
-    (N'usp_EndLeakedOne', 0xa24e4dc14a2cc467), (N'usp_InTheWay', 0xf134817f67238bf8),
-    (N'usp_ReopenGate', 0x1c46c7304f5b0aa6), (N'usp_WaitForEnds', 0x59c35453c19a6496),
-    (N'usp_Drain', 0x688fc5f5a33ae010), (N'usp_EndLeaked', 0x125f49504e314379),
-    (N'usp_ReorganizeQueue', 0xd809152794f1bb7f), (N'usp_ReplayDeadLetter', 0x5bfb5205b0ac2ea2),
+    (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_DeadLetterCauses', 0x49acf1fed375b182),
+    (N'vw_Errors', 0xc00e662f8d39275f), (N'vw_FailedConversations', 0x9187d167f4c5b3b0),
+    (N'vw_Pending', 0x42e169fa00427eb6), (N'vw_Queues', 0x785587681e77cdd2), (N'ufn_DeadLetters', 0x39d8e2a1cedd35ad),
+    (N'usp_OpenGate', 0x080e5a046e125748), (N'usp_CloseDialogs', 0x8ed4b18b38775f16),
+    (N'usp_CloseGate', 0x3f373e5d362d3d88), (N'usp_EndLeakedOne', 0xa24e4dc14a2cc467),
+    (N'usp_InTheWay', 0xf134817f67238bf8), (N'usp_ReopenGate', 0x1c46c7304f5b0aa6),
+    (N'usp_WaitForEnds', 0x59c35453c19a6496), (N'usp_Drain', 0x688fc5f5a33ae010),
+    (N'usp_EndLeaked', 0x125f49504e314379), (N'usp_MarkDeadLetter', 0xb82943152718cc73),
+    (N'usp_ReorganizeQueue', 0xd809152794f1bb7f), (N'usp_ReplayDeadLetter', 0x899f33947d56ca59),
     (N'usp_Resend', 0x076875023fe5ac53), (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
-    (N'usp_AcknowledgeLanding', 0xa5da7904104ecc1e), (N'usp_PurgeDeadLetter', 0x0d1586db1bfbd6bc),
+    (N'usp_AcknowledgeLanding', 0xa5da7904104ecc1e), (N'usp_PurgeDeadLetter', 0x2d8fa3a868446471),
     (N'usp_PurgeLanding', 0xfe02eaf119caf38c), (N'usp_PurgeLogs', 0xda340e38217cc503),
     (N'usp_PurgePoison', 0xbaeb44db547cf13f), (N'DeploymentAttempt', NULL);
 INSERT INTO @left (Name)
@@ -89,13 +90,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'2c2358dfc6ad1467 9', @level0type = N'SCHEMA', @level0name = N'logging';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'de9a0516f3aac18e 9', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2c2358dfc6ad1467 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'de9a0516f3aac18e 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -176,7 +177,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2c2358dfc6ad1467 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'de9a0516f3aac18e 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -230,12 +231,14 @@ GRANT SELECT ON OBJECT::[logging].[vw_Queues] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Pending] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Errors] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_FailedConversations] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[vw_DeadLetterCauses] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Findings] TO [logging_operator];
 /* What operators call. */
 GRANT EXECUTE ON OBJECT::[logging].[usp_Drain] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_OpenGate] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_EndLeaked] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_ReplayDeadLetter] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_MarkDeadLetter] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_Resend] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_StartQueue] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_ReorganizeQueue] TO [logging_operator];
@@ -264,7 +267,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2c2358dfc6ad1467 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'de9a0516f3aac18e 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -338,7 +341,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2c2358dfc6ad1467 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'de9a0516f3aac18e 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[logging].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -657,21 +660,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2c2358dfc6ad1467 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'de9a0516f3aac18e 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2c2358dfc6ad1467968dc080c11c103648fb441aacccab12e8cc85b31e91d049'
+           ORDER BY h.DeploymentId DESC), N'') <> N'de9a0516f3aac18e3df1689355f55288f897185015b7120bd4fe8cf1a5d73346'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'2c2358dfc6ad1467968dc080c11c103648fb441aacccab12e8cc85b31e91d049');
+    VALUES (N'logging', N'0.1.0', N'de9a0516f3aac18e3df1689355f55288f897185015b7120bd4fe8cf1a5d73346');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2c2358dfc6ad1467 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'de9a0516f3aac18e 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -789,7 +792,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2c2358dfc6ad1467 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'de9a0516f3aac18e 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -847,7 +850,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'2c2358dfc6ad1467 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'de9a0516f3aac18e 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'logging';

@@ -265,24 +265,25 @@ FROM (VALUES
     (N'TABLE', N'OperatorLog'), (N'VIEW', N'Outbox'), (N'TRIGGER', N'Outbox_Insert'), (N'TABLE', N'OwnedObject'),
     (N'TABLE', N'PoisonAttempt'), (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'),
     (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'), (N'TABLE', N'SkippedNumber'),
-    (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_DialogOf'), (N'FUNCTION', N'ufn_DialogTrail'),
-    (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'), (N'FUNCTION', N'ufn_HealthData'),
-    (N'FUNCTION', N'ufn_HealthPending'), (N'FUNCTION', N'ufn_HealthQueues'), (N'FUNCTION', N'ufn_Leaked'),
-    (N'FUNCTION', N'ufn_Pending'), (N'FUNCTION', N'ufn_QueuePages'), (N'FUNCTION', N'ufn_Queues'),
-    (N'FUNCTION', N'ufn_ReadBatch'), (N'FUNCTION', N'ufn_ReadEnvelope'), (N'FUNCTION', N'ufn_SentAgain'),
-    (N'FUNCTION', N'ufn_Sides'), (N'FUNCTION', N'ufn_Trail'), (N'PROCEDURE', N'usp_AcknowledgeLanding'),
-    (N'PROCEDURE', N'usp_AcquireConversation'), (N'PROCEDURE', N'usp_ArmTimer'),
-    (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'), (N'PROCEDURE', N'usp_CheckHealth'),
-    (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseDialogs'), (N'PROCEDURE', N'usp_CloseEverlasting'),
-    (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_Drain'), (N'PROCEDURE', N'usp_DropCopies'),
-    (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'), (N'PROCEDURE', N'usp_EndLeakedOne'),
-    (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_FindPoison'),
-    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'), (N'PROCEDURE', N'usp_LandBatch'),
-    (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'),
-    (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PickConversation'),
-    (N'PROCEDURE', N'usp_PurgeDeadLetter'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'),
-    (N'PROCEDURE', N'usp_PurgeLogs'), (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'),
-    (N'PROCEDURE', N'usp_QueueTrouble'), (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
+    (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_DeadLetters'), (N'FUNCTION', N'ufn_DialogOf'),
+    (N'FUNCTION', N'ufn_DialogTrail'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
+    (N'FUNCTION', N'ufn_HealthData'), (N'FUNCTION', N'ufn_HealthPending'), (N'FUNCTION', N'ufn_HealthQueues'),
+    (N'FUNCTION', N'ufn_Leaked'), (N'FUNCTION', N'ufn_Pending'), (N'FUNCTION', N'ufn_QueuePages'),
+    (N'FUNCTION', N'ufn_Queues'), (N'FUNCTION', N'ufn_ReadBatch'), (N'FUNCTION', N'ufn_ReadEnvelope'),
+    (N'FUNCTION', N'ufn_SentAgain'), (N'FUNCTION', N'ufn_Sides'), (N'FUNCTION', N'ufn_Trail'),
+    (N'PROCEDURE', N'usp_AcknowledgeLanding'), (N'PROCEDURE', N'usp_AcquireConversation'),
+    (N'PROCEDURE', N'usp_ArmTimer'), (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
+    (N'PROCEDURE', N'usp_CheckHealth'), (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseDialogs'),
+    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_Drain'),
+    (N'PROCEDURE', N'usp_DropCopies'), (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'),
+    (N'PROCEDURE', N'usp_EndLeakedOne'), (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'),
+    (N'PROCEDURE', N'usp_FindPoison'), (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'),
+    (N'PROCEDURE', N'usp_LandBatch'), (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'),
+    (N'PROCEDURE', N'usp_Mark'), (N'PROCEDURE', N'usp_MarkDeadLetter'), (N'PROCEDURE', N'usp_MoveCopies'),
+    (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PickConversation'), (N'PROCEDURE', N'usp_PurgeDeadLetter'),
+    (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'),
+    (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
+    (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
     (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
     (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReopenGate'), (N'PROCEDURE', N'usp_ReorganizeQueue'),
     (N'PROCEDURE', N'usp_ReplayDeadLetter'), (N'PROCEDURE', N'usp_Resend'), (N'PROCEDURE', N'usp_ResendLeft'),
@@ -292,9 +293,9 @@ FROM (VALUES
     (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'), (N'PROCEDURE', N'usp_StartQueue'),
     (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_TargetActivation'), (N'PROCEDURE', N'usp_Trace'),
     (N'PROCEDURE', N'usp_WaitForEnds'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
-    (N'VIEW', N'vw_Conversations'), (N'VIEW', N'vw_DeadLetters'), (N'VIEW', N'vw_Errors'),
-    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Findings'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'),
-    (N'VIEW', N'vw_Unlanded'),
+    (N'VIEW', N'vw_Conversations'), (N'VIEW', N'vw_DeadLetterCauses'), (N'VIEW', N'vw_DeadLetters'),
+    (N'VIEW', N'vw_Errors'), (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Findings'), (N'VIEW', N'vw_Pending'),
+    (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
 (N'QUEUE', N'InitiatorQueue'), (N'QUEUE', N'TargetQueue')
 ) AS k(Kind, Name)
 INNER JOIN sys.objects AS o
@@ -882,7 +883,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'8ac571b40983a0a4 0', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'bf966a64b3d522c6 0', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'8ac571b40983a0a4 [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'bf966a64b3d522c6 [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -754,14 +754,30 @@ WHERE d.database_id = DB_ID()
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND SUSER_SNAME(d.owner_sid) IS NULL'),
-    (26, N'dead-letters', 10, N'dead letters unhandled', N'', N'a member of orders_operator', N'',
-        N'See vw_DeadLetters for the reasons. Mend the cause, then replay them, a thousand at a time; what nobody needs: usp_PurgeDeadLetter.',
+    (26, N'dead-letters', 10, N'dead letters unhandled', N'', N'a member of orders_operator', N'dead-letters',
+        N'vw_DeadLetterCauses counts them by cause. Mend the cause, then replay what it has stopped, a thousand at a time; what was done elsewhere: usp_MarkDeadLetter; what nobody needs: usp_PurgeDeadLetter.',
         N'SELECT N''[orders].[DeadLetter]'',
-    CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N''at least '' ELSE N'''' END, COUNT(*), N'', first '', CONVERT(nvarchar(19), MIN(d.AddedUtc), 120), N'' UTC''), NULL,
-    CONCAT(N''EXECUTE [orders].[usp_ReplayDeadLetter] @deadLetterId = '', MIN(d.DeadLetterId), N'', @toDeadLetterId = '',
-        CASE WHEN MAX(d.DeadLetterId) - MIN(d.DeadLetterId) > 999 THEN MIN(d.DeadLetterId) + 999 ELSE MAX(d.DeadLetterId) END, N'', @reason = N''''usp_Health: mended'''', @WhatIf = 0;'')
-FROM (SELECT TOP (10000) dl.AddedUtc, dl.DeadLetterId FROM [orders].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.HandledUtc IS NULL ORDER BY dl.DeadLetterId) AS d
-HAVING COUNT(*) > 0'),
+    CONCAT(CASE WHEN g.InAll > 50000 THEN N''at least 50000'' ELSE CONVERT(nvarchar(20), g.InAll) END, N'' in '', g.Causes,
+        CASE WHEN g.Causes = 1 THEN N'' cause'' ELSE N'' causes'' END, N'', most ('', g.Letters, ISNULL(N'') code '' + CONVERT(nvarchar(11), g.Code), N'') no code''), N'', first '', CONVERT(nvarchar(19), g.FirstUtc, 120), N'' UTC''),
+    CONCAT(CASE WHEN g.InAll > 50000 THEN N''Of the first 50000, '' END, g.Letters, N'' have '', ISNULL(N''code '' + CONVERT(nvarchar(11), g.Code), N''no code''), N'' and '',
+        ISNULL(N''type '' + g.MessageType, N''no type''), CASE WHEN g.Example = N'''' THEN N''.'' ELSE N'', as: '' + LEFT(g.Example, 200) END),
+    CASE WHEN LEN(s.Statement) <= 1000 THEN s.Statement
+         ELSE N''SELECT * FROM [orders].[vw_DeadLetterCauses];'' END
+FROM (SELECT TOP (1) c.Code, c.MessageType, c.ReasonLike, c.Letters, c.Example,
+          SUM(c.Letters) OVER () AS InAll, COUNT(*) OVER () AS Causes, MIN(c.FirstUtc) OVER () AS FirstUtc
+      FROM (SELECT d.Code, d.MessageType, d.ReasonLike, COUNT_BIG(*) AS Letters, MIN(d.AddedUtc) AS FirstUtc, MIN(d.Reason) AS Example
+            FROM (SELECT TOP (50001) dl.Code, dl.MessageType, dl.AddedUtc, LEFT(ISNULL(dl.Reason, N''''), 200) AS Reason,
+                      REPLACE(REPLACE(REPLACE(CASE WHEN h.Cut > 0 THEN LEFT(h.Beginning, h.Cut - 1) ELSE h.Beginning END, N''['', N''[[]''), N''%'', N''[%]''), N''_'', N''[_]'')
+                          + CASE WHEN h.Cut > 0 THEN N''[0-9''''"]%'' WHEN LEN(dl.Reason) > 100 THEN N''_%'' ELSE N'''' END AS ReasonLike
+                  FROM [orders].[DeadLetter] AS dl WITH (NOLOCK)
+                  CROSS APPLY (SELECT LEFT(ISNULL(dl.Reason, N''''), 100) AS Beginning, PATINDEX(N''%[0-9''''"]%'', LEFT(ISNULL(dl.Reason, N''''), 100)) AS Cut) AS h
+                  WHERE dl.HandledUtc IS NULL
+                  ORDER BY dl.DeadLetterId) AS d
+            GROUP BY d.Code, d.MessageType, d.ReasonLike) AS c
+      ORDER BY c.Letters DESC, c.FirstUtc ASC) AS g
+CROSS APPLY (SELECT CONCAT(N''EXECUTE [orders].[usp_ReplayDeadLetter] @code = '', ISNULL(g.Code, 0),
+    N'', @messageType = N'''''', REPLACE(ISNULL(g.MessageType, N''''), N'''''''', N''''''''''''), N'''''', @reasonLike = N'''''', REPLACE(g.ReasonLike, N'''''''', N''''''''''''),
+    N'''''', @reason = N''''usp_Health: mended'''', @WhatIf = 0;'') AS Statement) AS s'),
     (27, N'deployment-unfinished', 10, N'deployment has not come to its end', N'', N'whoever deploys', N'',
         N'It has closed the gate, and usp_Send refuses with 50102: deploying again opens it.',
         N'SELECT N''orders'', CONCAT(N''since '', CONVERT(nvarchar(19), g.ChangedUtc, 120), N'' UTC''), CONCAT(N''By '', g.ChangedBy, N'': '', g.Reason, N''.''), NULL
@@ -1661,6 +1677,50 @@ SELECT
     f.AgeSeconds, f.EndOfStreamUtc, f.Sent, f.Received, f.TimerDue, f.LifetimeUtc, f.ClosedUntilUtc, f.Priority
 FROM [orders].[ufn_Conversations]() AS f;
 GO
+CREATE OR ALTER VIEW [orders].[vw_DeadLetterCauses]
+AS
+/* Redial 0.1.0, configuration orders */
+/* Dead letters by cause: side, code, message type, and how the reason begins. From the first number or quoted value
+   on, reasons of one cause differ. ExampleId is the first letter nobody has handled, else the last one.
+   Code, MessageType and ReasonLike are a filter of usp_ReplayDeadLetter, usp_MarkDeadLetter and usp_PurgeDeadLetter
+   (NULL: 0, N''). Keys: how many keys the messages have. Of the
+   last 100,000 letters; OlderLeftOut 1: there are more. NOLOCK: it waits for nobody. */
+SELECT
+    c.Side, c.Code, c.MessageType, c.ReasonLike, x.Reason AS ExampleReason, c.Letters, c.Unhandled, c.FirstUtc, c.LastUtc,
+    c.FirstId, c.LastId, c.Conversations, c.Keys, c.ExampleId,
+    CONVERT(bit, CASE WHEN EXISTS (SELECT 1 FROM [orders].[DeadLetter] AS o WITH (NOLOCK) WHERE o.DeadLetterId < c.LowestId) THEN 1 ELSE 0 END) AS OlderLeftOut
+FROM
+(
+    SELECT
+        g.Side, g.Code, g.MessageType, g.ReasonLike, g.Letters, g.Unhandled, g.FirstUtc, g.LastUtc, g.FirstId, g.LastId,
+        g.Conversations, g.Keys, CONVERT(bigint, CASE WHEN g.Unhandled > 0 THEN g.FirstUnhandled ELSE g.LastId END) AS ExampleId,
+        MIN(g.FirstId) OVER () AS LowestId
+    FROM
+    (
+        SELECT
+            r.Side, r.Code, r.MessageType, r.ReasonLike, COUNT_BIG(*) AS Letters,
+            SUM(CASE WHEN r.HandledUtc IS NULL THEN 1 ELSE 0 END) AS Unhandled,
+            MIN(r.AddedUtc) AS FirstUtc, MAX(r.AddedUtc) AS LastUtc, MIN(r.DeadLetterId) AS FirstId, MAX(r.DeadLetterId) AS LastId,
+            MIN(CASE WHEN r.HandledUtc IS NULL THEN r.DeadLetterId ELSE 9223372036854775807 END) AS FirstUnhandled,
+            COUNT(DISTINCT r.ConversationHandle) AS Conversations,
+            /* No key is no key, and a NULL would be told (8153). */
+            COUNT(DISTINCT ISNULL(r.ConversationKey, N'')) - MAX(CASE WHEN r.ConversationKey IS NULL THEN 1 ELSE 0 END) AS Keys
+        FROM
+        (
+            SELECT TOP (100000)
+                dl.DeadLetterId, dl.AddedUtc, dl.HandledUtc, dl.Side, dl.Code, dl.MessageType, dl.ConversationHandle, e.ConversationKey,
+                REPLACE(REPLACE(REPLACE(CASE WHEN h.Cut > 0 THEN LEFT(h.Beginning, h.Cut - 1) ELSE h.Beginning END, N'[', N'[[]'), N'%', N'[%]'), N'_', N'[_]')
+                    + CASE WHEN h.Cut > 0 THEN N'[0-9''"]%' WHEN LEN(dl.Reason) > 100 THEN N'_%' ELSE N'' END AS ReasonLike
+            FROM [orders].[DeadLetter] AS dl WITH (NOLOCK)
+            CROSS APPLY (SELECT LEFT(ISNULL(dl.Reason, N''), 100) AS Beginning, PATINDEX(N'%[0-9''"]%', LEFT(ISNULL(dl.Reason, N''), 100)) AS Cut) AS h
+            CROSS APPLY [orders].[ufn_ReadEnvelope](SUBSTRING(dl.Body, 1, 1300)) AS e     -- noqa: AL05
+            ORDER BY dl.DeadLetterId DESC
+        ) AS r
+        GROUP BY r.Side, r.Code, r.MessageType, r.ReasonLike
+    ) AS g
+) AS c
+LEFT OUTER JOIN [orders].[DeadLetter] AS x WITH (NOLOCK) ON x.DeadLetterId = c.ExampleId;
+GO
 CREATE OR ALTER VIEW [orders].[vw_Errors]
 AS
 /* Redial 0.1.0, configuration orders */
@@ -1778,7 +1838,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'8ac571b40983a0a4 4', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'bf966a64b3d522c6 4', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

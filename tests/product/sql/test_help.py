@@ -18,6 +18,7 @@ DESTROYS = (
     "usp_EndLeaked",
     "usp_RetireIdle",
     "usp_ReplayDeadLetter",
+    "usp_MarkDeadLetter",
     "usp_PurgeDeadLetter",
     "usp_PurgeLogs",
     "usp_PurgeSendLedger",

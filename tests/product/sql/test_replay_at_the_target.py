@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .lab import configured
+from .letters import COLUMNS, ONE, OTHER, envelope, letter
 from .two import CONFIG, DEPOT, Two
 
 REPLAY = "EXECUTE audit.usp_ReplayDeadLetter {}, @reason = N'mended', @WhatIf = 0;"
@@ -92,6 +93,35 @@ def test_letters_of_the_senders_are_not_the_targets():
         "VALUES (N'initiator', NEWID(), 0);"
     )
     assert outcomes(two, "1") == ["kept: it is the sender's"]
+
+
+def test_they_are_chosen_by_a_filter_and_counted():
+    two = refused(Two())
+    two.depot(MENDED)
+    two.depot(
+        "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence, Code) "
+        "VALUES (N'initiator', NEWID(), 0, 547);"
+    )
+    assert two.depot("EXECUTE audit.usp_ReplayDeadLetter @code = 547;") == [(3, 2, 0, 3, 0)]
+    assert two.depot(REPLAY.format("@code = 548")) == [(0, 0, 0, 0, 0)]
+    assert two.depot(REPLAY.format("@code = 547")) == [(3, 2, 2, 1, 0)], "the sender's stays"
+    assert len(two.bodies()) == 3
+
+
+def test_the_letters_of_a_key_are_processed_in_the_order_of_its_numbers():
+    """Over two dialogs; the letter with the lowest number was written last."""
+    chosen = {"key": "application", "order": "key", "recycle": "timer"}
+    two = Two(
+        CONFIG.model_copy(update={"conversation": configured(conversation=chosen).conversation})
+    )
+    rows = ", ".join(
+        letter(body=envelope("k", number, b"x"), conversation=conversation)
+        for number, conversation in ((3, ONE), (2, OTHER), (4, OTHER), (1, ONE))
+    )
+    two.depot(f"INSERT INTO audit.DeadLetter ({COLUMNS}) VALUES {rows};")
+    assert two.depot(REPLAY.format("@key = N'k'")) == [(4, 4, 4, 0, 0)]
+    landed = two.depot("SELECT KeySequence FROM audit.Landing ORDER BY RowVersion;")
+    assert landed == [(1,), (2,), (3,), (4,)]
 
 
 @pytest.mark.parametrize(

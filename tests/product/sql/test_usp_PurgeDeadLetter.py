@@ -3,6 +3,7 @@
 import pytest
 
 from .lab import Client, Lab, configured, send
+from .letters import envelope, held, letter, put
 
 PURGE = "EXECUTE audit.usp_PurgeDeadLetter {}, @reason = N'retention', @WhatIf = 0;"
 LETTERS = "SELECT DeadLetterId FROM audit.DeadLetter ORDER BY DeadLetterId;"
@@ -131,6 +132,92 @@ def test_the_configurations_age_is_the_default_and_without_one_it_must_be_given(
     assert lab.sa.fail("EXECUTE audit.usp_PurgeDeadLetter;") == 50175
     aged = Lab(configured(retention={"dead_letter_days": 30}))
     assert aged.rows("EXECUTE audit.usp_PurgeDeadLetter;") == [(0, None, None, "would be removed")]
+
+
+def by(which: str, what_if: int = 0) -> str:
+    return f"EXECUTE audit.usp_PurgeDeadLetter {which}, @reason = N'x', @WhatIf = {what_if};"
+
+
+@pytest.fixture
+def filtered():
+    """Letters 1 (handled) and 2, 3 (not) of code 547, 4 of another."""
+    lab = Lab()
+    put(lab, letter(), letter(), letter(reason="other"), letter(245))
+    lab.rows("UPDATE audit.DeadLetter SET HandledUtc = AddedUtc WHERE DeadLetterId = 1;")
+    return lab
+
+
+def test_a_filter_takes_what_was_handled_and_says_what_stays(filtered):
+    stays = "; 2 unhandled stay: @includeUnhandled = 0"
+    assert filtered.rows(by("@code = 547", 1)) == [(1, 1, 1, f"would be removed{stays}")]
+    assert filtered.rows(by("@code = 547")) == [(1, 1, 1, f"removed{stays}")]
+    assert filtered.rows(LETTERS) == [(2,), (3,), (4,)]
+
+
+def test_unhandled_letters_of_a_filter_go_when_asked_for_and_the_dry_run_says_what_is_lost(
+    filtered,
+):
+    which = "@code = 547, @includeUnhandled = 1"
+    lost = "would be removed; 2 are unhandled, and then lost"
+    assert filtered.rows(by(which, 1)) == [(3, 1, 3, lost)]
+    assert filtered.rows(LETTERS) == [(1,), (2,), (3,), (4,)]
+    assert filtered.rows(by(which)) == [(3, 1, 3, "removed")]
+    assert filtered.rows(LETTERS) == [(4,)]
+
+
+@pytest.mark.parametrize(
+    ("which", "left"),
+    [
+        ("@code = 547, @reasonLike = N'o%', @includeUnhandled = 1", [1, 2, 4]),
+        ("@code = 547, @deadLetterId = 2", [1, 3, 4]),
+        ("@code = 245, @deadLetterId = 2", [1, 2, 3, 4]),
+        ("@code = 547, @olderThanDays = 36500, @includeUnhandled = 1", [1, 2, 3, 4]),
+        ("@code = 547, @olderThanDays = 0", [2, 3, 4]),
+        ("@toUtc = '2026-01-01', @includeUnhandled = 1", [1, 2, 3, 4]),
+    ],
+)
+def test_all_that_is_given_narrows_what_is_removed(filtered, which, left):
+    filtered.rows(by(which))
+    assert filtered.rows(LETTERS) == [(number,) for number in left]
+
+
+def test_a_letter_of_the_filter_in_use_stays_and_is_said(filtered):
+    other = held(filtered, 2)
+    which = "@code = 547, @includeUnhandled = 1"
+    ((count, *_, outcome),) = filtered.rows(by(which, 1))
+    assert count == 2 and outcome.endswith("; 1 are in use now: call again")
+    ((count, *_, outcome),) = filtered.rows(by(which))
+    assert (count, outcome) == (2, "removed; 1 are in use now: call again")
+    other.execute("COMMIT;")
+    assert filtered.rows(by(which)) == [(1, 2, 2, "removed")]
+
+
+def test_a_filter_takes_more_than_a_thousand_in_batches():
+    lab = Lab()
+    put(lab, *[letter()] * 1001)
+    assert lab.rows(by("@code = 547, @includeUnhandled = 1")) == [(1001, 1, 1001, "removed")]
+    assert lab.rows("SELECT COUNT(*) FROM audit.OperatorLog;") == [(2,)]
+
+
+def test_the_configurations_age_is_no_default_beside_a_filter():
+    """A dry run by code that finds nothing, because of an age nobody named, would mislead."""
+    lab = Lab(configured(retention={"dead_letter_days": 36500}))
+    put(lab, letter())
+    assert lab.rows(by("@code = 547, @includeUnhandled = 1"))[0][0] == 1
+
+
+def test_the_letters_of_one_key_go_and_their_numbers_are_given_up():
+    lab = Lab(configured(conversation={"key": "application", "order": "key", "recycle": "timer"}))
+    put(lab, *(letter(body=envelope(key, 7, b"x")) for key in ("k", "m")))
+    assert lab.rows(by("@key = N'k', @includeUnhandled = 1"))[0][0] == 1
+    assert lab.rows("SELECT ConversationKey, KeySequence FROM audit.SkippedNumber;") == [("k", 7)]
+
+
+def test_wrong_inputs_of_a_filter_are_named_together(lab):
+    wrong = "@key = N'k', @fromUtc = '2026-01-02', @toUtc = '2026-01-01', @olderThanDays = -1"
+    assert lab.sa.fail(f"EXECUTE audit.usp_PurgeDeadLetter {wrong};") == 50175
+    for name in ("@key", "@fromUtc", "36500"):
+        assert name in lab.sa.errors[0].text, name
 
 
 def test_wrong_inputs_are_named_together_and_a_transaction_is_refused(lab):

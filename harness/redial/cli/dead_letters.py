@@ -1,0 +1,178 @@
+"""``redial deadletters``: dead letters by cause; replay, mark and purge them by what they have in common."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from redial.cli.configs import load_named
+from redial.cli.errors import UserError, command, waits
+from redial.cli.server import EMBEDDED, named_server, open_server, user_database
+from redial.config import Config
+from redial.deploy import connect_odbc
+from redial.odbc import NOT_ALLOWED, server_message
+from redial.operate.dead_letters import Answer, causes, run, statement, text
+from redial.quoting import quote_name
+from redial.render.sides import sides
+from redial.server import EMBEDDED_LABEL, address_of
+
+FORMS = ("text", "json")
+MODULES = {"": "monitor", "replay": "operate", "mark": "operate", "purge": "retention"}
+"""What has to be installed for a verb; for none, to list the causes."""
+_MISSING = (208, 2812)
+"""An object, a procedure is not there, or this login may not see it (sys.messages)."""
+
+
+@command
+def deadletters(
+    config: str,
+    *,
+    server: str | None = None,
+    database: str | None = None,
+    given: dict[str, str] | None = None,
+    verbs: tuple[str, ...] = (),
+    include_unhandled: bool = False,
+    reason: str = "",
+    yes: bool = False,
+    form: str = "text",
+    wait_seconds: int = 60,
+) -> int:
+    """List the causes of every database, or show what a verb would do, and with ``yes`` do it.
+
+    given: the filter, by the names of the procedures' parameters, as text. verbs: at most one of VERBS.
+    """
+    waits(wait_seconds)
+    chosen = given or {}
+    _fits(chosen, verbs, include_unhandled, form)
+    if yes and not (verbs and reason.strip()):
+        raise UserError("--yes", "needs a verb and --reason", "say why: --reason 'ticket 4711'")
+    model = load_named(config)
+    module = MODULES[verbs[0] if verbs else ""]
+    if module not in model.installed_modules:
+        raise UserError(
+            f"configuration {model.name}",
+            f"does not have the module {module}, which this needs",
+            f"switch on {module} in [modules] of {model.name}.toml; redial render; redial deploy",
+        )
+    asked = ""
+    if verbs:
+        values: dict[str, str | int] = {name: _value(name, word) for name, word in chosen.items()}
+        values |= {"reason": reason} if reason else {}
+        values |= {"includeUnhandled": 1} if include_unhandled else {}
+        asked = statement(model, verbs[0], values, yes)
+    said = named_server(server, must_be_named=True)
+    answers = []
+    for place in _databases(model, database):
+        with _connected(said, place, model, wait_seconds) as (connection, label, name):
+            if asked:
+                outcomes, result = run(connection, asked)
+                answers.append(Answer(label, name, (), asked, outcomes, result))
+            else:
+                answers.append(Answer(label, name, causes(connection, model)))
+        if form == "text":
+            print(text(answers[-1]), end="", flush=True)
+    if form == "json":
+        print(
+            json.dumps(
+                {"config": model.name, "places": [vars(one) for one in answers]},
+                indent=1,
+                default=_shown,
+            )
+        )
+    elif asked and not yes:
+        print("Nothing was done. Next: the same command with --reason and --yes")
+    return 0
+
+
+def _fits(chosen: dict[str, str], verbs: tuple[str, ...], include: bool, form: str) -> None:
+    """Raises UserError for options that do not go together."""
+    if form not in FORMS:
+        raise UserError(f"--format {form}", "is not known", f"use one of: {', '.join(FORMS)}")
+    if len(verbs) > 1:
+        raise UserError(f"--{verbs[0]} --{verbs[1]}", "do not go together", "give one of them")
+    if not verbs and (chosen or include):
+        raise UserError(
+            "a filter and --include-unhandled",
+            "go with --replay, --mark or --purge",
+            "leave them out to list the causes",
+        )
+    if verbs and not chosen:
+        raise UserError(
+            f"--{verbs[0]}",
+            "needs to be told which letters",
+            "redial deadletters lists the causes; add --code, --message-type, --reason-like, --key, "
+            "--conversation, --from-utc or --to-utc",
+        )
+    if include and verbs != ("purge",):
+        raise UserError("--include-unhandled", "goes with --purge only", "leave it out")
+
+
+def _value(name: str, word: str) -> str | int:
+    """A filter as the server takes it. Raises UserError."""
+    try:
+        if name == "code":
+            return int(word)
+        if name == "conversation":
+            return str(UUID(word))
+        if name in ("fromUtc", "toUtc"):
+            moment = datetime.fromisoformat(word)
+            utc = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+            return utc.isoformat(timespec="milliseconds")
+    except ValueError:
+        kind = {
+            "code": "a whole number, or 0 for none",
+            "conversation": "a conversation's id or handle",
+        }
+        raise UserError(
+            f"{name} {word}",
+            f"is not {kind.get(name, 'a moment as 2026-11-29T03:00, in UTC')}",
+            "correct it, and run the command again",
+        ) from None
+    return word
+
+
+def _databases(model: Config, database: str | None) -> list[str | None]:
+    """The sender's first; each keeps its own letters."""
+    return [
+        database if here.initiator else model.target.database for here in reversed(sides(model))
+    ]
+
+
+@contextmanager
+def _connected(
+    server: str, database: str | None, model: Config, wait_seconds: int
+) -> Iterator[tuple[Any, str, str]]:
+    """A connection, and what server and database are called. Raises UserError, the driver's errors."""
+    label, name = EMBEDDED_LABEL, database or ""
+    if server != EMBEDDED:
+        odbc, name = user_database(server, database)
+        label = address_of(odbc)
+    with (
+        open_server(server, database, must_be_named=True, labelled=False, config=model) as target,
+        closing(connect_odbc(target.odbc)()) as connection,
+    ):
+        connection.timeout = max(1, wait_seconds)
+        try:
+            yield connection, label, name
+        except Exception as error:  # of any driver
+            number, said = server_message(error)
+            if number in _MISSING:
+                why = f"is not there, or this login may not see it ({number})"
+                next = f"redial deploy --config {model.name}, where it is not installed yet"
+            elif number == NOT_ALLOWED:
+                why = f"{said} ({number})"
+                role = quote_name(model.roles.operator)
+                next = f"let a member of db_owner run there: ALTER ROLE {role} ADD MEMBER this login's user"
+            else:
+                raise
+            what = f"configuration {model.name} in {label}, database {name}"
+            raise UserError(what, why, next) from error
+
+
+def _shown(value: Any) -> str:
+    """What JSON has no form for."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
