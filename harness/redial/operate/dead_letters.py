@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redial.config import Config
-from redial.forms import visible
-from redial.quoting import literal, qualified
+from redial.quoting import literal, qualified, visible
 
 VERBS = {
     "replay": "usp_ReplayDeadLetter",
