@@ -47,7 +47,7 @@ def test_the_causes_are_listed_the_biggest_first_each_in_lines_of_its_own(three,
         said.index("1 unhandled of 1: code 245"),
     )
     assert first < second and "like     Order [0-9'\"]%\n" in said
-    assert "example  1: Order 7\n" in said and "example  3: a\\nb\n" in said
+    assert "example  1: Order 7\n" in said and "example  3: a<U+000A>b\n" in said
 
 
 def test_without_a_dead_letter_that_is_said(site, capsys):
