@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c9c0be8f45ea5992 [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6d33ba39e6989445 [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1379,9 +1379,9 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_Trace]
     @id uniqueidentifier = NULL,        /* a handle, conversation id or message id */
     @sequence bigint = NULL,            /* with @id: one message of the dialog */
-    @key nvarchar(4000) = NULL,
+    @key nvarchar(4000) = NULL,         /* all that is known of a key */
     @keySequence bigint = NULL,         /* with @key: one message of it */
-    @deadLetterId bigint = NULL,
+    @deadLetterId bigint = NULL,        /* from vw_DeadLetters */
     @rowVersion binary(8) = NULL,       /* a row of Landing */
     @rows int = 100000,                 /* how far to look back without an index */
     @Help bit = 0                       /* 1: print what this does, and do nothing */
@@ -1790,7 +1790,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c9c0be8f45ea5992 4', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6d33ba39e6989445 4', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'f18d38bbb56e7267 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c6e798745c37ac19 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -54,7 +54,7 @@ VALUES
     (N'ufn_Queues', 0x935d052a412f49e6), (N'ufn_DialogOf', 0x7e3e65fc43e04324),
     (N'ufn_DialogTrail', 0x7d357d638c47850f), (N'ufn_SentAgain', 0x97f155d2e819f352),
     (N'ufn_Sides', 0x5efe1e394e442e47), (N'ufn_Trail', 0xf390ace07f49037b), (N'vw_Findings', 0xea588c4dc50c5cca),
-    (N'usp_CheckHealth', 0xe7f7496fead162da), (N'usp_Health', 0xd1a17e5f5f7976aa), (N'usp_Trace', 0x3997d803d85152e3),
+    (N'usp_CheckHealth', 0xe7f7496fead162da), (N'usp_Health', 0xd1a17e5f5f7976aa), (N'usp_Trace', 0xef06f80cd876cc99),
     (N'vw_Conversations', 0x4fffb48c06e24859), (N'vw_DeadLetterCauses', 0x16652fb75f80c72f),
     (N'vw_Errors', 0xd6f19f6a4c3263da), (N'vw_FailedConversations', 0xf3b6d4ad47fe44b2),
     (N'vw_Pending', 0x862cffd91d95f66d), (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'IdleWatch', NULL),
@@ -94,13 +94,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'f18d38bbb56e7267 9', @level0type = N'SCHEMA', @level0name = N'etl';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c6e798745c37ac19 9', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'f18d38bbb56e7267 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/initiator')
@@ -127,7 +127,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'f18d38bbb56e7267 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -224,7 +224,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'f18d38bbb56e7267 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -297,7 +297,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'f18d38bbb56e7267 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[etl].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -614,21 +614,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'f18d38bbb56e7267 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'f18d38bbb56e7267b60fc8045efb3aff9eb401abb08639dd56642210097606be'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c6e798745c37ac190497efe3bcb82a292a2343d5185703b946340ddeace0e642'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'f18d38bbb56e7267b60fc8045efb3aff9eb401abb08639dd56642210097606be');
+    VALUES (N'etl', N'0.1.0', N'c6e798745c37ac190497efe3bcb82a292a2343d5185703b946340ddeace0e642');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'f18d38bbb56e7267 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -747,7 +747,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'f18d38bbb56e7267 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -804,7 +804,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'f18d38bbb56e7267 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'etl';
