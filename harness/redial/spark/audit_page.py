@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from redial.charts import STYLE as CHARTS
-from redial.charts import Series, picture
+from redial.charts import STEPS, Series, picture
 from redial.spark.audit_report import SPOILING, Finding, Report, rows_of
 
 STYLE = (
@@ -88,7 +88,7 @@ def _plots(report: Report) -> list[str]:
     """Landing over time, latency, age at recycling; each only where there is something to show."""
     profile = report.profile
     found = []
-    if len(profile.times) > 1:
+    if profile.times:
         found.append(_landing(report))
     if profile.latencies:
         found.append(_sizes(profile.latencies, "Latency from sent to landed", "milliseconds"))
@@ -101,7 +101,7 @@ def _landing(report: Report) -> str:
     """Bars; how wide one is stands beside."""
     times = report.profile.times
     begins = [when.replace(tzinfo=when.tzinfo or UTC).timestamp() for when, _ in times]
-    width = begins[1] - begins[0]
+    width = begins[1] - begins[0] if len(begins) > 1 else STEPS[0]
     bars = [(begin, count) for begin, (_, count) in zip(begins, times, strict=True)]
     return picture(
         f"Messages landed in each {width:,.10g} s",

@@ -540,11 +540,14 @@ IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep WHERE ep.class = 0 AND ep
    AND NOT EXISTS (SELECT 1 FROM sys.database_scoped_credentials AS dc)
    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.is_system = 0)
 BEGIN
+    /* Together: without its mark nobody would drop the key. */
+    BEGIN TRANSACTION;
     EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.master_key';
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF EXISTS (SELECT 1 FROM sys.symmetric_keys AS k WHERE k.name = N'##MS_DatabaseMasterKey##')
         DROP MASTER KEY;
+    COMMIT TRANSACTION;
 END;
 
 /* Rows of SessionConversations are the keys to dialogs that are gone; settings, choices that are. */

@@ -120,6 +120,12 @@ def test_a_page_says_of_which_server_it_is_how_wide_a_bin_is_and_has_plain_numbe
     assert "Half are at most 20 milliseconds" in page
 
 
+def test_what_landed_within_one_second_has_its_picture_too(tmp_path):
+    report = Report(about={}, profile=Profile(times=[(moment(0), 5)]))
+    page = write_page(report, tmp_path / "audit.html").read_text(encoding="utf-8")
+    assert "Messages landed in each 1 s" in page and "5 in all, at most 5 in one bin" in page
+
+
 def test_a_quantile_is_at_most_a_buckets_width_too_high():
     sizes = [0, 1, 7, 40, 41, 900, 1234, 5678, 99_999, 1_000_000]
     counted = sorted((bucket_of(size), 1) for size in sizes)
