@@ -7,8 +7,8 @@ from datetime import UTC
 from html import escape
 from pathlib import Path
 
-from redial.charts import STYLE as CHARTS
 from redial.charts import STEPS, Series, picture
+from redial.charts import STYLE as CHARTS
 from redial.spark.audit_report import SPOILING, Finding, Report, rows_of
 
 STYLE = (
