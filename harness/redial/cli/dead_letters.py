@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from redial.cli.configs import load_named
+from redial.cli.doctor_site import Site
 from redial.cli.errors import UserError, command, waits
-from redial.cli.server import EMBEDDED, named_server, open_server, user_database
-from redial.config import Config
-from redial.deploy import connect_odbc
-from redial.odbc import NOT_ALLOWED, server_message
-from redial.operate.dead_letters import Answer, causes, run, statement, text
-from redial.quoting import quote_name
-from redial.render.sides import sides
-from redial.server import EMBEDDED_LABEL, address_of
+from redial.cli.server import named_server
+from redial.operate.dead_letters import CAUSES, VERBS, Answer, causes, run, statement, text
+from redial.operate.doctor import Place, refused
+from redial.quoting import qualified
 
 FORMS = ("text", "json")
 MODULES = {"": "monitor", "replay": "operate", "mark": "operate", "purge": "retention"}
 """What has to be installed for a verb; for none, to list the causes."""
-_MISSING = (208, 2812)
-"""An object, a procedure is not there, or this login may not see it (sys.messages)."""
 
 
 @command
@@ -64,15 +57,11 @@ def deadletters(
         values |= {"reason": reason} if reason else {}
         values |= {"includeUnhandled": 1} if include_unhandled else {}
         asked = statement(model, verbs[0], values, yes)
-    said = named_server(server, must_be_named=True)
+    site = Site(model, named_server(server, must_be_named=True), database, wait_seconds)
     answers = []
-    for place in _databases(model, database):
-        with _connected(said, place, model, wait_seconds) as (connection, label, name):
-            if asked:
-                outcomes, result = run(connection, asked)
-                answers.append(Answer(label, name, (), asked, outcomes, result))
-            else:
-                answers.append(Answer(label, name, causes(connection, model)))
+    for place, name in site.places():
+        with site.connected(name) as connection:
+            answers.append(_answer(connection, site, place, asked, verbs))
         if form == "text":
             print(text(answers[-1]), end="", flush=True)
     if form == "json":
@@ -135,42 +124,20 @@ def _value(name: str, word: str) -> str | int:
     return word
 
 
-def _databases(model: Config, database: str | None) -> list[str | None]:
-    """The sender's first; each keeps its own letters."""
-    return [
-        database if here.initiator else model.target.database for here in reversed(sides(model))
-    ]
-
-
-@contextmanager
-def _connected(
-    server: str, database: str | None, model: Config, wait_seconds: int
-) -> Iterator[tuple[Any, str, str]]:
-    """A connection, and what server and database are called. Raises UserError, the driver's errors."""
-    label, name = EMBEDDED_LABEL, database or ""
-    if server != EMBEDDED:
-        odbc, name = user_database(server, database)
-        label = address_of(odbc)
-    with (
-        open_server(server, database, must_be_named=True, labelled=False, config=model) as target,
-        closing(connect_odbc(target.odbc)()) as connection,
-    ):
-        connection.timeout = max(1, wait_seconds)
-        try:
-            yield connection, label, name
-        except Exception as error:  # of any driver
-            number, said = server_message(error)
-            if number in _MISSING:
-                why = f"is not there, or this login may not see it ({number})"
-                next = f"redial deploy --config {model.name}, where it is not installed yet"
-            elif number == NOT_ALLOWED:
-                why = f"{said} ({number})"
-                role = quote_name(model.roles.operator)
-                next = f"let a member of db_owner run there: ALTER ROLE {role} ADD MEMBER this login's user"
-            else:
-                raise
-            what = f"configuration {model.name} in {label}, database {name}"
-            raise UserError(what, why, next) from error
+def _answer(
+    connection: Any, site: Site, place: Place, asked: str, verbs: tuple[str, ...]
+) -> Answer:
+    """Of one database. Raises UserError."""
+    connection.timeout = max(1, site.wait_seconds)
+    try:
+        if asked:
+            outcomes, result = run(connection, asked)
+            return Answer(place.server, place.database, (), asked, outcomes, result)
+        return Answer(place.server, place.database, causes(connection, site.model))
+    except Exception as error:  # of any driver
+        name = qualified(site.model.schema_name, VERBS[verbs[0]] if verbs else CAUSES)
+        why = refused(error, name, site.model, place, site.wait_seconds)
+        raise UserError(why.what, why.why, why.next) from error
 
 
 def _shown(value: Any) -> str:

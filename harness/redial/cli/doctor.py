@@ -61,11 +61,9 @@ def doctor(
         _known_id(fix, model, known)
         if len(texts) > 1:
             raise UserError("--fix", "works on one server at a time", "name one --server")
-        return mend(Site(model, known, texts[0], database, wait_seconds), fix, yes)
+        return mend(Site(model, texts[0], database, wait_seconds), known, fix, yes)
     looks = [
-        one
-        for each in texts
-        for one in Site(model, known, each, database, wait_seconds).looked_at()
+        one for each in texts for one in Site(model, each, database, wait_seconds).looked_at(known)
     ]
     return _said(Report(model.name, tuple(looks)), form, out)
 

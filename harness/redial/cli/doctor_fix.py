@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from redial.cli.doctor_site import Site, trouble_of
+from redial.cli.doctor_site import Known, Site, trouble_of
 from redial.cli.errors import quoted
 from redial.operate.doctor import Look, Place, Row, Status, run, worst
 from redial.operate.doctor_forms import page_of, wrapped
@@ -13,12 +13,12 @@ from redial.quoting import in_one_line, visible
 Found = list[tuple[Place, Row]]
 
 
-def fix(site: Site, id: str, yes: bool) -> int:
+def fix(site: Site, known: Known, id: str, yes: bool) -> int:
     """Show what can be run about a finding; with ``yes`` run it, look again, and say what is gone.
 
     The status is that finding's. Nothing runs but what usp_Health has said of it.
     """
-    before = site.looked_at()
+    before = site.looked_at(known)
     found, status = _seen(before, id)
     for place, row in found:
         print("\n".join(_shown(place, row)))
@@ -36,7 +36,7 @@ def fix(site: Site, id: str, yes: bool) -> int:
         print(f"Nothing was run. Next: {said}, with the same --server")
         return status
     done = _run(site, statements)
-    after = site.looked_at()
+    after = site.looked_at(known)
     left, status = _seen(after, id)
     still = {(place, row.object) for place, row in left}
     asked = {one.place for one in after if id in one.looked_for}
@@ -80,7 +80,7 @@ def _shown(place: Place, row: Row) -> list[str]:
 def _run(site: Site, statements: list[tuple[Place, str, str]]) -> bool:
     """Whether all have run: none behind one that failed, which is named."""
     for number, (place, statement, who) in enumerate(statements):
-        database = next(said for at, said, _ in site.places() if at == place)
+        database = next(said for at, said in site.places() if at == place)
         print(f"running in {visible(str(place))}: {in_one_line(statement)}", flush=True)
         try:
             with site.connected(database) as connection:

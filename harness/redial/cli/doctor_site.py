@@ -31,27 +31,24 @@ class Site:
     """A server with a configuration in one database, or in two."""
 
     model: Config
-    known: Known
     text: str
     """What names the server: as ``open_server`` takes it."""
     database: str | None
-    wait_seconds: int
+    """The sender's, where it is said apart."""
+    wait_seconds: int = 60
 
-    def places(self) -> list[tuple[Place, str | None, tuple[Finding, ...]]]:
-        """Each database: how it is called, its name where that is said apart, what to look for."""
-        found = []
-        for here, known in self.known:
-            said = self.database if here.initiator else self.model.target.database
-            place = Place(EMBEDDED_LABEL, said or "")
-            if self.text != EMBEDDED:
-                odbc, name = user_database(self.text, said)
-                place = Place(address_of(odbc), name)
-            found.append((place, said, known))
-        return found
+    def places(self) -> list[tuple[Place, str | None]]:
+        """How each database is called, and its name where that is said apart; the sender's first."""
+        said = [
+            self.database if here.initiator else self.model.target.database
+            for here in reversed(sides(self.model))
+        ]
+        return [(place_of(self.text, each), each) for each in said]
 
-    def looked_at(self) -> list[Look]:
+    def looked_at(self, known: Known) -> list[Look]:
         """What is seen in each database, or why nothing is."""
-        return [self._look(*each) for each in self.places()]
+        each = zip(self.places(), known, strict=True)
+        return [self._look(*place, findings) for place, (_, findings) in each]
 
     def _look(self, place: Place, database: str | None, known: tuple[Finding, ...]) -> Look:
         try:
@@ -73,6 +70,14 @@ class Site:
             closing(connect_odbc(target.odbc)()) as connection,
         ):
             yield connection
+
+
+def place_of(text: str, database: str | None) -> Place:
+    """How a database is called. text: what names the server. Raises UserError."""
+    if text == EMBEDDED:
+        return Place(EMBEDDED_LABEL, database or "")
+    odbc, name = user_database(text, database)
+    return Place(address_of(odbc), name)
 
 
 def trouble_of(error: Exception, place: Place) -> Trouble | None:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from redial.cli.accepted import accepted
 from redial.cli.configs import load_named
-from redial.cli.doctor_site import Site, known_in, trouble_of
+from redial.cli.doctor_site import Site, known_in, place_of, trouble_of
 from redial.cli.errors import UserError, command, quoted, waits
 from redial.cli.history import HIDDEN
 from redial.cli.installing import reviewed
-from redial.cli.server import EMBEDDED, named_server, open_server, user_database
+from redial.cli.server import named_server, open_server
 from redial.config import Config
 from redial.deploy import connect_odbc
 from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
@@ -32,7 +32,6 @@ from redial.operate.report.flow import Look, throughput
 from redial.operate.report.life import dead_letters, life
 from redial.operate.report.model import Page, Section, Table, Unseen, many, utc
 from redial.operate.report.page import as_json, doctor_section, doctor_unseen, html, text
-from redial.server import address_of
 from redial.version import VERSION
 
 HOURS = 24
@@ -84,10 +83,7 @@ def report(
     model = load_named(config)
     path = _path(out or f"{model.name}-report.html")
     named = named_server(server, must_be_named=True)
-    place = Place(named, database or "")
-    if named != EMBEDDED:
-        odbc, name = user_database(named, database)
-        place = Place(address_of(odbc), name)
+    place = place_of(named, database)
     files, no_files, stays = None, None, NOTHING_ACCEPTED
     try:
         files, stays = reviewed(model.name, model, None), accepted()
@@ -141,9 +137,9 @@ def write(page: Page, path: Path) -> Path:
 def made(asked: Asked) -> Page:
     """Ask all there is to ask. Raises UserError where nothing is installed, and the driver's errors."""
     model = asked.model
-    site = Site(model, known_in(model), asked.odbc, None, asked.wait_seconds)
+    site = Site(model, asked.odbc, None, asked.wait_seconds)
     facts, servers, troubles = _facts(asked, site)
-    findings_ = doctor.Report(model.name, tuple(site.looked_at()))
+    findings_ = doctor.Report(model.name, tuple(site.looked_at(known_in(model))))
     home = servers[0][0]
     sections = [
         *asked.first,
@@ -175,7 +171,7 @@ def _facts(asked: Asked, site: Site) -> tuple[Facts, list[tuple[Place, Server]],
     servers: list[tuple[Place, Server]] = []
     with ExitStack() as stack:
         asking: list[Asking | None] = []
-        for place, database, _ in site.places():
+        for place, database in site.places():
             try:
                 connection = stack.enter_context(site.connected(database))
                 one = Asking(connection, model, place, asked.wait_seconds)

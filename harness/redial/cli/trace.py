@@ -7,25 +7,19 @@ import re
 import sys
 import uuid
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
 from redial.cli.configs import load_named
+from redial.cli.doctor_site import Site, trouble_of
 from redial.cli.errors import UserError, command, quoted
-from redial.cli.server import open_server
+from redial.cli.server import named_server
 from redial.config import Config
-from redial.deploy import connect_odbc
-from redial.odbc import NO_PROCEDURE, NOT_ALLOWED, server_message
-from redial.operate.trace import (
-    WRONG_ARGUMENT,
-    CannotTrace,
-    Step,
-    Traced,
-    ask_both,
-)
-from redial.quoting import quote_name, visible
-from redial.server import with_database
+from redial.odbc import server_message
+from redial.operate.doctor import Place, Trouble, refused
+from redial.operate.trace import WRONG_ARGUMENT, Step, Traced, ask_both
+from redial.quoting import qualified, visible
 
 WIDTH = 160
 """Of the table where no terminal says how wide it is."""
@@ -60,19 +54,27 @@ def trace(
             "set [modules].monitor = true, redial render, redial deploy",
         )
     asked = question(what, kind, sequence)
-    with (
-        open_server(server, database, must_be_named=True, config=model) as target,
-        ExitStack() as open_,
-    ):
-        connections = [open_.enter_context(closing(connect_odbc(target.odbc)()))]
-        if other := model.target.database:
-            try:
-                there = connect_odbc(with_database(target.odbc, other))()
-                connections.append(open_.enter_context(closing(there)))
-            except Exception as error:  # any driver's: the side that answers is told all the same
-                print(f"database {other}: {_unasked(server_message(error)[1])}", file=sys.stderr)
-        found = _answer(connections, model, asked, rows)
-        print(FORMS[form](found, model, target.label), end="")
+    site = Site(model, named_server(server, must_be_named=True), database)
+    (home, here), *others = site.places()
+    missing: list[Trouble | None] = []
+    with ExitStack() as open_:
+        connections = [open_.enter_context(site.connected(here))]
+        try:
+            connections += [open_.enter_context(site.connected(there)) for _, there in others]
+        except Exception as error:
+            missing.append(trouble_of(error, others[0][0]))
+            if missing == [None]:
+                raise
+        try:
+            found, failed = ask_both(connections, model, asked, rows)
+        except Exception as error:  # any driver's
+            why = _refused(error, site, home)
+            raise UserError(why.what, why.why, why.next) from error
+    if failed:
+        missing.append(_refused(failed, site, others[0][0]))
+    for each in missing:
+        print(f"could not be asked: {each}", file=sys.stderr)
+    print(FORMS[form](found, model, str(home)), end="")
     return found.code
 
 
@@ -103,46 +105,12 @@ def question(what: str, kind: str = "", sequence: int | None = None) -> dict[str
     return asked
 
 
-def _answer(
-    connections: list[Any], model: Config, asked: dict[str, Any], rows: int | None
-) -> Traced:
-    """Of both databases, or of the sender's alone where the other does not answer."""
-    try:
-        return ask_both(connections, model, asked, rows)
-    except CannotTrace as error:
-        if len(connections) == 1:
-            raise _explained(error, model) from error
-    try:
-        found = ask_both(connections[:1], model, asked, rows)
-    except CannotTrace as error:
-        raise _explained(error, model) from error
-    try:
-        ask_both(connections[1:], model, asked, rows)
-    except CannotTrace as error:
-        print(f"database {model.target.database}: {_unasked(str(error))}", file=sys.stderr)
-    return found
-
-
-def _unasked(why: str) -> str:
-    return f"could not be asked: {visible(why)}"
-
-
-def _explained(error: CannotTrace, config: Config) -> Exception:
-    name = f"{quote_name(config.schema_name)}.[usp_Trace]"
-    if error.number == WRONG_ARGUMENT:
-        return UserError("usp_Trace", str(error).rstrip(". "), "redial trace --help")
-    if error.number == NO_PROCEDURE:
-        return UserError(
-            name, "is not in this database", f"redial deploy --config {quoted(config.name)}"
-        )
-    if error.number == NOT_ALLOWED:
-        role = quote_name(config.roles.operator)
-        return UserError(
-            name,
-            "this login may not call it (229)",
-            f"let a member of db_owner run ALTER ROLE {role} ADD MEMBER this login's user",
-        )
-    return error.__cause__ if isinstance(error.__cause__, Exception) else error
+def _refused(error: Exception, site: Site, place: Place) -> Trouble:
+    number, text = server_message(error)
+    if number == WRONG_ARGUMENT:
+        return Trouble("usp_Trace", text.rstrip(". "), "redial trace --help")
+    name = qualified(site.model.schema_name, "usp_Trace")
+    return refused(error, name, site.model, place, site.wait_seconds)
 
 
 def _text(found: Traced, config: Config, label: str) -> str:

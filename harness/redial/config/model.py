@@ -126,6 +126,11 @@ class Config(Section):
         )
 
     @property
+    def carries_key(self) -> bool:
+        """Whether the header of a message holds its key."""
+        return self.enveloped and (self.traits.named or self.conversation.order == Order.KEY)
+
+    @property
     def sees_transmission(self) -> bool:
         """Whether something of ours reads sys.transmission_queue, which is db_owner's (F-113)."""
         return self.roles.module_is_db_owner or self.security.signing == Signing.CERTIFICATE

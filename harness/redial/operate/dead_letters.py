@@ -17,6 +17,7 @@ VERBS = {
     "purge": "usp_PurgeDeadLetter",
 }
 """What can be done, and the procedure that does it."""
+CAUSES = "vw_DeadLetterCauses"
 COLUMNS = (
     *("Side", "Code", "MessageType", "ReasonLike", "ExampleReason", "Letters", "Unhandled"),
     *(
@@ -30,7 +31,7 @@ COLUMNS = (
         "OlderLeftOut",
     ),
 )
-"""Of vw_DeadLetterCauses."""
+"""Of CAUSES."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def statement(config: Config, verb: str, given: Mapping[str, str | int], do: boo
 
 def causes(connection: Any, config: Config) -> tuple[dict[str, Any], ...]:
     """Every cause there is, those with the most unhandled letters first. Raises the driver's errors."""
-    view = qualified(config.schema_name, "vw_DeadLetterCauses")
+    view = qualified(config.schema_name, CAUSES)
     sql = f"SELECT {', '.join(COLUMNS)} FROM {view} ORDER BY Unhandled DESC, Letters DESC, FirstId;"
     ((names, rows),) = _results(connection, sql)
     return tuple(dict(zip(names, row, strict=True)) for row in rows)

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 from redial.config import Config
-from redial.odbc import NO_PROCEDURE, NOT_ALLOWED, said, server_message
+from redial.odbc import NO_PROCEDURE, NO_SUCH_OBJECT, NOT_ALLOWED, said, server_message
 from redial.quoting import qualified, quote_name, visible
 from redial.render.findings import NOT_LOOKED_AT, Finding, Priority
 
@@ -198,7 +198,7 @@ def look(
     try:
         columns, lines, words = _asked(connection, f"EXECUTE {name} @Debug = 1;")
     except Exception as error:  # of any driver
-        raise CannotLook(_why(error, name, config, place, wait_seconds)) from error
+        raise CannotLook(refused(error, name, config, place, wait_seconds)) from error
     took = round((time.perf_counter() - began) * 1000)
     if missing := [one for one in COLUMNS if one not in columns]:
         why = f"is of an earlier version: its report has no column {missing[0]}"
@@ -256,16 +256,21 @@ def _deploy(config: Config) -> str:
     return f"redial deploy --config {config.name}"
 
 
-def _why(error: Exception, name: str, config: Config, place: Place, wait_seconds: int) -> Trouble:
-    """What keeps usp_Health from answering, and what helps."""
+def refused(
+    error: Exception, name: str, config: Config, place: Place, wait_seconds: int
+) -> Trouble:
+    """What keeps a procedure or view of ours from answering, and what helps.
+
+    name: its own, qualified. wait_seconds: how long it had.
+    """
     number, text = server_message(error)
     shown = f"{text}{f' ({number})' if number else ''}"
     next = "redial verify says what is not as it was deployed; then run the command again"
     if _cut(error, number):
         shown = f"was cut off: {shown}"
         next = "run the command again; who ended it stands in the server's error log"
-    elif number == NO_PROCEDURE:
-        shown, next = "is not there, or this login may not see it (2812)", _deploy(config)
+    elif number in (NO_PROCEDURE, NO_SUCH_OBJECT):
+        shown, next = f"is not there, or this login may not see it ({number})", _deploy(config)
         if "monitor" not in config.installed_modules:
             next = f"switch on monitor in [modules] of {config.name}.toml; redial render; {next}"
     elif number == NOT_ALLOWED:

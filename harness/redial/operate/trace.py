@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from redial.config import Config
-from redial.odbc import server_message
 from redial.quoting import quote_name
 
 LANDED, PENDING, SET_ASIDE, UNKNOWN = 0, 2, 3, 4
@@ -55,52 +55,48 @@ class Traced:
     code: int
 
 
-class CannotTrace(Exception):
-    """usp_Trace gave no answer. number: the server's, of those above, or 0."""
-
-    def __init__(self, number: int, text: str) -> None:
-        super().__init__(text)
-        self.number = number
-
-
 def ask(connection: Any, config: Config, arguments: dict[str, Any]) -> Traced:
-    """One answer of usp_Trace. arguments: by parameter. Raises CannotTrace."""
+    """One answer of usp_Trace. arguments: by parameter. Raises the driver's errors."""
     connection.autocommit = True
     given = ", ".join(f"{parameter} = ?" for parameter in arguments)
     sql = (
         f"SET NOCOUNT ON; DECLARE @code int; EXECUTE @code = {quote_name(config.schema_name)}.[usp_Trace] "
         f"{given}; SELECT @code, DB_NAME();"
     )
-    try:
-        cursor = connection.cursor()
+    with closing(connection.cursor()) as cursor:
         cursor.execute(sql, *arguments.values())
         rows = cursor.fetchall()
         cursor.nextset()
         code, database = cursor.fetchone()
-    except Exception as error:  # any driver's
-        number, text = server_message(error)
-        raise CannotTrace(number or 0, text) from error
     *steps, last = rows
     return Traced(tuple(_step(tuple(row), database) for row in steps), last[2], last[10], code)
 
 
 def ask_both(
     connections: Sequence[Any], config: Config, arguments: dict[str, Any], rows: int | None = None
-) -> Traced:
+) -> tuple[Traced, Exception | None]:
     """What the databases say together: each is asked for the places that the other has named, too.
 
-    connections: the sender's first. rows: as usp_Trace takes it. Raises CannotTrace.
+    connections: the sender's first. rows: as usp_Trace takes it. With the answer comes the error of the
+    target's database where only that one gave none. Raises the driver's errors of the sender's.
     """
     far = {} if rows is None else {"@rows": rows}
-    answers = [ask(one, config, arguments | far) for one in connections]
-    if len(answers) == 1:
-        return answers[0]
-    places = [_places(answer) for answer in answers]
-    for side, missing in enumerate((places[1] - places[0], places[0] - places[1])):
-        for conversation, number in sorted(missing)[:20]:
-            more = {"@id": conversation, "@sequence": number}
-            answers.append(ask(connections[side], config, more | far))
-    return merged(answers)
+    home, *others = connections
+    answers = [ask(home, config, arguments | far)]
+    for there in others:
+        try:
+            answers.append(ask(there, config, arguments | far))
+            here, away = (_places(answer) for answer in answers[:2])
+            answers += [ask(there, config, one | far) for one in _by_id(here - away)]
+        except Exception as error:  # any driver's
+            return merged(answers), error
+        answers += [ask(home, config, one | far) for one in _by_id(away - here)]
+    return merged(answers), None
+
+
+def _by_id(places: set[tuple[str, int]]) -> list[dict[str, Any]]:
+    """Parameters that ask for each; a message is in a few places only."""
+    return [{"@id": one, "@sequence": number} for one, number in sorted(places)[:20]]
 
 
 def merged(answers: Sequence[Traced]) -> Traced:

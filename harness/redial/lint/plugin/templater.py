@@ -55,7 +55,7 @@ class RedialTemplater(JinjaTemplater):
         names = {name: env.globals[name] for name in SCANNED}
         values = stand_in.globals if stand_in else {}
         values.update(names)  # what stands in the register is rendered with these, too
-        return context | env.globals | values | names | {"content_hash": CONTENT_HASH}
+        return context | env.globals | values | {"content_hash": CONTENT_HASH}
 
     def _config_file(self, config: FluffConfig | None) -> Path:
         key = (self.templater_selector, self.name, "config")
