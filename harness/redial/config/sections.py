@@ -210,6 +210,8 @@ class Poison(Section):
     """Rollbacks one queue row may cause; the broker switches the queue off at five."""
 
     limit: int = Field(default=1, ge=1, le=4)
+    slow_after: int = Field(default=100, ge=0, le=1_000_000)
+    """Dead letters in a row after which a conversation is slowed; 0 stands for never."""
 
 
 class Retention(Section):

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6d33ba39e6989445 [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'083a80518284191c [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -343,11 +343,12 @@ RETURN
                             cl.DeadLettered, N' dead letters', N'. ' + cl.Reason))) AS v(WhenUtc, Rank, Step, Detail)
     WHERE cl.ConversationId = @conversationId AND v.WhenUtc IS NOT NULL
     UNION ALL
-    SELECT pa.LastUtc, 45, N'landing has failed', N'PoisonAttempt', @conversationId, NULLIF(pa.MessageSequence, -3), NULL,
-        CONCAT(CASE WHEN pa.MessageSequence = -3 THEN N'The dialog waits for the server to be mended' ELSE CONCAT(pa.Attempts, N' times') END,
+    SELECT pa.LastUtc, 45, N'landing has failed', N'PoisonAttempt', @conversationId, CASE WHEN pa.MessageSequence >= 0 THEN pa.MessageSequence END, NULL,
+        CONCAT(CASE pa.MessageSequence WHEN -3 THEN N'The dialog waits for the server to be mended'
+                WHEN -5 THEN CONCAT(pa.Attempts, N' messages in a row are dead letters') ELSE CONCAT(pa.Attempts, N' times') END,
             N'. Error ' + CONVERT(nvarchar(12), pa.ErrorNumber), N': ' + pa.ErrorMessage)
     FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
-    WHERE pa.ConversationHandle = @targetHandle AND (pa.MessageSequence >= 0 OR pa.MessageSequence = -3)
+    WHERE pa.ConversationHandle = @targetHandle AND (pa.MessageSequence >= 0 OR pa.MessageSequence IN (-3, -5))
     UNION ALL
     SELECT el.AddedUtc, 46, N'error', N'ErrorLog', @conversationId, el.MessageSequence, NULL, CONCAT(el.ProcedureName, N' ' + CONVERT(nvarchar(12), el.ErrorNumber), N': ', el.ErrorMessage)
     FROM (SELECT TOP (1000) t.* FROM [audit].[ErrorLog] AS t WITH (NOLOCK) ORDER BY t.ErrorLogId DESC) AS el
@@ -859,50 +860,56 @@ CROSS APPLY (SELECT COUNT(*) AS Messages
                    FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                    WHERE sm.ConversationId = d.ConversationId) AS q) AS n
 WHERE n.Messages > 100000'),
-    (38, N'broker-identity-twice', 50, N'another database with this broker''s identity', N'server', N'an administrator of the server', N'',
+    (38, N'slowed', 10, N'everything is refused', N'', N'a member of audit_operator', N'dead-letters',
+        N'What these conversations bring becomes dead letters, so one message a second of them is tried; all others go on. Mend the cause: at the first message that lands they go on too. vw_DeadLetterCauses names the causes.',
+        N'SELECT N''[audit].[TargetQueue]'', CONCAT(COUNT(*), N'' conversations, at most '', MAX(pa.Attempts), N'' in a row, code '', MAX(pa.ErrorNumber)), NULL, NULL
+FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+WHERE pa.MessageSequence = -5 AND pa.Attempts >= 100
+HAVING COUNT(*) > 0'),
+    (39, N'broker-identity-twice', 50, N'another database with this broker''s identity', N'server', N'an administrator of the server', N'',
         N'A copy of this database was restored or attached on this server. Only one of them can have its broker on (9772), and messages from elsewhere may reach the wrong one. The statement gives the other a new identity and removes its conversations: first see which of the two is the copy.',
         N'SELECT d.name, CASE d.is_broker_enabled WHEN 1 THEN N''its broker is on'' ELSE N''its broker is off'' END, NULL, CONCAT(N''ALTER DATABASE '', QUOTENAME(d.name), N'' SET NEW_BROKER;'')
 FROM sys.databases AS d
 WHERE d.database_id <> DB_ID()
   AND d.service_broker_guid = (SELECT o.service_broker_guid FROM sys.databases AS o WHERE o.database_id = DB_ID())'),
-    (39, N'database-closes-by-itself', 50, N'database closes by itself', N'', N'a member of db_owner', N'',
+    (40, N'database-closes-by-itself', 50, N'database closes by itself', N'', N'a member of db_owner', N'',
         N'It closes with its last session, and no reader starts until somebody comes.',
         N'SELECT d.name, N''AUTO_CLOSE ON'', NULL, N''ALTER DATABASE CURRENT SET AUTO_CLOSE OFF;''
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND d.is_auto_close_on = 1'),
-    (40, N'dialogs-ending', 50, N'dialogs near the end of their lifetime', N'endpoints', N'a member of audit_operator', N'',
+    (41, N'dialogs-ending', 50, N'dialogs near the end of their lifetime', N'endpoints', N'a member of audit_operator', N'',
         N'Nobody sends on them any more: the next send or usp_RetireIdle closes them by. At the end both sides get Error -8489; what has not landed by then is sent again.',
         N'SELECT N''//redial/audit/initiator'', CONCAT(SUM(e.Ending), N'', first '', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N'' UTC''), NULL,
     N''EXECUTE [audit].[usp_RetireIdle] @WhatIf = 0;''
 FROM #endpoints AS e
 HAVING SUM(e.Ending) > 0'),
-    (41, N'dialogs-old', 50, N'dialogs older than configured', N'endpoints', N'a member of audit_operator', N'',
+    (42, N'dialogs-old', 50, N'dialogs older than configured', N'endpoints', N'a member of audit_operator', N'',
         N'Their timers should have closed them: is the initiator''s activation on, is a sender in a long transaction?',
         N'SELECT N''//redial/audit/initiator'', CONCAT(SUM(e.Old), N'', oldest '', MAX(e.OldestSeconds), N'' s''), NULL,
     N''EXECUTE [audit].[usp_RetireIdle] @WhatIf = 0;''
 FROM #endpoints AS e
 HAVING SUM(e.Old) > 0'),
-    (42, N'endpoints-many', 50, N'very many endpoints', N'endpoints', N'a member of audit_operator', N'',
+    (43, N'endpoints-many', 50, N'very many endpoints', N'endpoints', N'a member of audit_operator', N'',
         N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.',
         N'SELECT CONCAT(CASE WHEN e.IsInitiator = 1 THEN N''initiator, '' ELSE N''target, '' END, e.State), CONCAT(N''at least '', e.Endpoints), NULL,
     N''EXECUTE [audit].[usp_EndLeaked] @reason = N''''usp_Health: very many'''', @WhatIf = 0;''
 FROM #endpoints AS e
 WHERE e.Endpoints >= 100000'),
-    (43, N'errors', 50, N'errors in the last hour', N'', N'', N'',
+    (44, N'errors', 50, N'errors in the last hour', N'', N'', N'',
         N'See vw_Errors for the texts.',
         N'SELECT e.ProcedureName, CONCAT(COUNT(*), N'', last '', CONVERT(nvarchar(19), MAX(e.AddedUtc), 120), N'' UTC''), NULL, NULL
 FROM (SELECT TOP (10000) el.ProcedureName, el.AddedUtc FROM [audit].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
 WHERE e.AddedUtc > DATEADD(hour, -1, SYSUTCDATETIME())
 GROUP BY e.ProcedureName'),
-    (44, N'leaked', 50, N'leaked conversations', N'leaked', N'a member of audit_operator', N'',
+    (45, N'leaked', 50, N'leaked conversations', N'leaked', N'a member of audit_operator', N'',
         N'Nobody will end them. Look with usp_EndLeaked first. A few DISCONNECTED ones come and go: their EndDialog is just being handled.',
         N'SELECT l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N''at least '' ELSE N'''' END, COUNT(*)), NULL,
     N''EXECUTE [audit].[usp_EndLeaked] @reason = N''''usp_Health: leaked'''', @WhatIf = 0;''
 FROM #leaked AS l
 WHERE l.Action <> N''END WITH CLEANUP''
 GROUP BY l.Action'),
-    (45, N'locks-escalate', 50, N'locks of a table escalate', N'', N'a member of db_owner', N'',
+    (46, N'locks-escalate', 50, N'locks of a table escalate', N'', N'a member of db_owner', N'',
         N'After 5,000 locks one transaction would lock the whole table, and everybody else waits.',
         N'SELECT CONCAT(N''audit'', N''.'', t.name), t.lock_escalation_desc, NULL,
     CONCAT(N''ALTER TABLE '', N''[audit]'', N''.'', QUOTENAME(t.name), N'' SET (LOCK_ESCALATION = DISABLE);'')
@@ -910,13 +917,13 @@ FROM sys.tables AS t
 WHERE t.schema_id = SCHEMA_ID(N''audit'')
   AND t.name IN (N''SessionConversations'', N''ConversationLog'', N''SentMessage'', N''Gate'', N''Everlasting'', N''Inbox'', N''KeySequence'', N''SkippedNumber'', N''SendLedger'')
   AND t.lock_escalation_desc <> N''DISABLE'''),
-    (46, N'logs-past-time', 50, N'log rows past their time', N'', N'a member of audit_operator', N'',
+    (47, N'logs-past-time', 50, N'log rows past their time', N'', N'a member of audit_operator', N'',
         N'[retention] keeps 90 days: the purge job does not run.',
         N'SELECT N''[audit].[ErrorLog]'', CONCAT(N''first '', CONVERT(nvarchar(19), e.AddedUtc, 120), N'' UTC''), NULL,
     N''EXECUTE [audit].[usp_PurgeLogs] @WhatIf = 0;''
 FROM (SELECT TOP (1) el.AddedUtc FROM [audit].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId) AS e
 WHERE e.AddedUtc < DATEADD(day, -91, SYSUTCDATETIME())'),
-    (47, N'page-locks', 50, N'index locks whole pages', N'', N'a member of db_owner', N'',
+    (48, N'page-locks', 50, N'index locks whole pages', N'', N'a member of db_owner', N'',
         N'Callers that have nothing to do with each other wait for each other, and can deadlock.',
         N'SELECT CONCAT(N''audit'', N''.'', t.name), i.name, NULL,
     CONCAT(N''ALTER INDEX '', QUOTENAME(i.name), N'' ON '', N''[audit]'', N''.'', QUOTENAME(t.name), N'' SET (ALLOW_PAGE_LOCKS = OFF);'')
@@ -926,46 +933,47 @@ WHERE t.schema_id = SCHEMA_ID(N''audit'')
   AND t.name IN (N''SessionConversations'', N''ConversationLog'', N''Inbox'', N''KeySequence'')
   AND i.is_disabled = 0
   AND i.allow_page_locks = 1'),
-    (48, N'pending-busy', 50, N'pending: busy', N'pending', N'', N'',
+    (49, N'pending-busy', 50, N'pending: busy', N'pending', N'', N'',
         N'The target queue is locked, by maintenance say: it is tried again.',
         N'SELECT p.ToService, p.Figure, NULL,
     NULL
 FROM #pending AS p
 WHERE p.StatusKind = N''busy''
   AND p.WaitingSeconds > 300'),
-    (49, N'pending-far-side-ended', 50, N'pending: far side ended', N'pending', N'a member of audit_operator', N'',
+    (50, N'pending-far-side-ended', 50, N'pending: far side ended', N'pending', N'a member of audit_operator', N'',
         N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then send them again.',
         N'SELECT p.ToService, p.Figure, NULL,
     N''EXECUTE [audit].[usp_Resend] @reason = N''''usp_Health: far side ended'''', @WhatIf = 0;''
 FROM #pending AS p
 WHERE p.StatusKind = N''far side ended'''),
-    (50, N'pending-not-tried', 50, N'pending: not tried', N'pending', N'a member of db_owner', N'',
+    (51, N'pending-not-tried', 50, N'pending: not tried', N'pending', N'a member of db_owner', N'',
         N'No attempt for minutes: the broker is off, or the database is in single-user mode.',
         N'SELECT p.ToService, p.Figure, NULL,
     NULL
 FROM #pending AS p
 WHERE p.StatusKind = N''not tried''
   AND p.WaitingSeconds > 300'),
-    (51, N'pending-other', 50, N'pending: other', N'pending', N'', N'',
+    (52, N'pending-other', 50, N'pending: other', N'pending', N'', N'',
         N'The server says why in a text of vw_Pending.',
         N'SELECT p.ToService, p.Figure, NULL,
     NULL
 FROM #pending AS p
 WHERE p.StatusKind = N''other''
   AND p.WaitingSeconds > 300'),
-    (52, N'poison', 50, N'poison messages', N'', N'', N'',
+    (53, N'poison', 50, N'poison messages', N'', N'', N'',
         N'These rows made their transaction roll back: see vw_Errors. At 1 whoever receives one next dead-letters it, and five rollbacks in a row would switch the queue off.',
         N'SELECT N''[audit].[PoisonAttempt]'', CONCAT(COUNT(*), N'', most rollbacks '', MAX(pa.Attempts)), NULL, NULL
 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
 WHERE pa.LastUtc > DATEADD(minute, -10, SYSUTCDATETIME())     /* one that is still there is tried again at once */
   AND pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
+  AND pa.MessageSequence <> -5    /* counts refusals */
 HAVING COUNT(*) > 0'),
-    (53, N'queue-long', 50, N'long queue', N'queues', N'', N'backlog',
+    (54, N'queue-long', 50, N'long queue', N'queues', N'', N'backlog',
         N'Readers do not keep up, or none runs. One conversation feeds one reader only.',
         N'SELECT q.QueueName, CONCAT(N''about '', q.Messages), NULL, NULL
 FROM #queues AS q
 WHERE q.Messages > 100000'),
-    (54, N'queue-out-of-order', 50, N'queue out of order', N'queues', N'a member of audit_operator', N'backlog',
+    (55, N'queue-out-of-order', 50, N'queue out of order', N'queues', N'a member of audit_operator', N'backlog',
         N'After a long backlog: RECEIVE reads many pages for each message. Putting it in order takes the queue while it works.',
         N'/* No page holds less than one row: far more pages than messages are ghosts or empty. */
 SELECT q.QueueName, CONCAT(p.Pages, N'' pages, '', CONVERT(int, p.FragmentationPercent), N'' % out of order''), NULL,
@@ -974,25 +982,25 @@ FROM [audit].[ufn_QueuePages]() AS p
 INNER JOIN #queues AS q ON q.QueueName = p.QueueName
 WHERE p.Pages > 1000
   AND (p.Pages > 2 * q.Messages OR p.FragmentationPercent > 50)'),
-    (55, N'queue-poison-handling', 50, N'other poison handling', N'queues', N'a member of audit_operator', N'',
+    (56, N'queue-poison-handling', 50, N'other poison handling', N'queues', N'a member of audit_operator', N'',
         N'Expected: ON for the initiator''s queue, ON for the target''s. On, a full disk switches the queue off; off, a fault spins. Starting the queue sets it.',
         N'SELECT q.QueueName, CONCAT(N''POISON_MESSAGE_HANDLING '', CASE q.IsPoisonHandled WHEN 1 THEN N''ON'' ELSE N''OFF'' END), NULL,
     CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: poison handling'''', @WhatIf = 0;'')
 FROM #queues AS q
 WHERE q.IsPoisonHandled <> CASE WHEN q.Side = N''target'' THEN 1 ELSE 1 END'),
-    (56, N'queue-readers', 50, N'other number of readers', N'queues', N'a member of audit_operator', N'',
+    (57, N'queue-readers', 50, N'other number of readers', N'queues', N'a member of audit_operator', N'',
         N'Expected: 2 of the initiator''s queue, 4 of the target''s. Starting the queue sets it; or change the configuration.',
         N'SELECT q.QueueName, CONCAT(q.MaxReaders, N'' readers''), NULL,
     CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: readers'''', @WhatIf = 0;'')
 FROM #queues AS q
 WHERE q.MaxReaders <> CASE WHEN q.Side = N''target'' THEN 4 ELSE 2 END'),
-    (57, N'queue-retention', 50, N'queue keeps what was read', N'queues', N'a member of audit_operator', N'',
+    (58, N'queue-retention', 50, N'queue keeps what was read', N'queues', N'a member of audit_operator', N'',
         N'RETENTION is on: the queue grows as long as its dialogs live, and every RECEIVE becomes slower. Starting the queue switches it off.',
         N'SELECT q.QueueName, N''RETENTION ON'', NULL,
     CONCAT(N''EXECUTE [audit].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: retention'''', @WhatIf = 0;'')
 FROM #queues AS q
 WHERE q.IsRetentionEnabled = 1'),
-    (58, N'reader-stalled', 50, N'reader of Landing stands still', N'', N'a member of audit_operator', N'',
+    (59, N'reader-stalled', 50, N'reader of Landing stands still', N'', N'a member of audit_operator', N'',
         N'It has acknowledged nothing for a day, though rows came: usp_PurgeLanding keeps them all for it. A reader that is gone for good: usp_AcknowledgeLanding with @forget = 1.',
         N'SELECT k.Reader, CONCAT(N''since '', CONVERT(nvarchar(19), k.ChangedUtc, 120), N'' UTC''), NULL,
     CONCAT(N''EXECUTE [audit].[usp_AcknowledgeLanding] @reader = N'''''', REPLACE(k.Reader, N'''''''', N''''''''''''), N'''''', @forget = 1;'')
@@ -1002,7 +1010,7 @@ WHERE k.Reader <> N''usp_PurgeLanding''
   AND k.ChangedUtc < DATEADD(day, -1, SYSUTCDATETIME())
   AND l.RowVersion >= k.UpTo
   AND l.LandedUtc < DATEADD(minute, -60, SYSUTCDATETIME())'),
-    (59, N'readers-all-busy', 50, N'all readers at work and the queue grows', N'queues, server', N'whoever deploys', N'backlog',
+    (60, N'readers-all-busy', 50, N'all readers at work and the queue grows', N'queues, server', N'whoever deploys', N'backlog',
         N'More readers help if there are more conversations: a change of the configuration.',
         N'SELECT q.QueueName, CONCAT(r.Running, N'' of '', q.MaxReaders, N'', about '', q.Messages, N'' messages''), NULL, NULL
 FROM #queues AS q
@@ -1010,7 +1018,7 @@ CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
              WHERE t.queue_id = q.QueueId AND t.database_id = DB_ID()) AS r
 WHERE r.Running >= q.MaxReaders
   AND q.Messages > 10000'),
-    (60, N'transaction-forgotten', 50, N'transaction open for long', N'ours, server', N'an administrator of the server', N'',
+    (61, N'transaction-forgotten', 50, N'transaction open for long', N'ours, server', N'an administrator of the server', N'',
         N'It has touched our tables or queues and is neither committed nor rolled back: nobody can use its conversation, a drain would wait for it, and the log keeps everything since. Ask whoever it is; the time is the server''s local one.',
         N'SELECT CONCAT(N''session '', h.SessionId, N'', login '', es.login_name, N'', host '', ISNULL(es.host_name, N''unknown''), N'', program '', ISNULL(es.program_name, N''unknown'')),
     CONCAT(N''open since '', CONVERT(nvarchar(19), b.BegunAt, 120), N'', '', DATEDIFF(second, b.BegunAt, GETDATE()), N'' s''), NULL, NULL
@@ -1027,7 +1035,7 @@ CROSS APPLY (SELECT MIN(a.transaction_begin_time) AS BegunAt
              WHERE st.session_id = h.SessionId) AS b
 WHERE b.BegunAt < DATEADD(minute, -5, GETDATE())
   AND NOT EXISTS (SELECT 1 FROM sys.dm_exec_requests AS er WHERE er.blocking_session_id = h.SessionId AND er.wait_time >= 10000)'),
-    (61, N'trigger-of-others', 50, N'trigger on a table of ours', N'', N'a member of db_owner', N'',
+    (62, N'trigger-of-others', 50, N'trigger on a table of ours', N'', N'a member of db_owner', N'',
         N'It runs inside every send or landing, and what it raises undoes them; none of ours is on a table. Ask whose it is.',
         N'SELECT CONCAT(N''audit'', N''.'', t.name), tr.name, NULL,
     CONCAT(N''DISABLE TRIGGER '', N''[audit]'', N''.'', QUOTENAME(tr.name), N'' ON '', N''[audit]'', N''.'', QUOTENAME(t.name), N'';'')
@@ -1035,49 +1043,49 @@ FROM sys.triggers AS tr
 INNER JOIN sys.tables AS t ON t.object_id = tr.parent_id
 WHERE t.schema_id = SCHEMA_ID(N''audit'')
   AND tr.is_disabled = 0'),
-    (62, N'unlanded-long', 50, N'messages that do not land', N'copies', N'a member of audit_operator', N'',
+    (63, N'unlanded-long', 50, N'messages that do not land', N'copies', N'a member of audit_operator', N'',
         N'They wait for more than five minutes: look at the queues, the readers and who blocks them. A dialog whose target was ended WITH CLEANUP says nothing before its next message: usp_EndLeaked gives it up once it is closing, usp_Resend with its @handle at once.',
         N'SELECT N''//redial/audit/target'', CONCAT(N''in '', COUNT(*), N'' dialogs, oldest '', CONVERT(nvarchar(19), MIN(o.OldestUtc), 120), N'' UTC''), NULL, NULL
 FROM #copies AS o
 HAVING MIN(o.OldestUtc) < DATEADD(minute, -5, SYSUTCDATETIME())'),
-    (63, N'closed-past-time', 100, N'CLOSED past their time', N'leaked', N'a member of db_owner', N'',
+    (64, N'closed-past-time', 100, N'CLOSED past their time', N'leaked', N'a member of db_owner', N'',
         N'The server should have removed them. Look with usp_EndLeaked first.',
         N'SELECT l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N''at least '' ELSE N'''' END, COUNT(*)), NULL,
     N''EXECUTE [audit].[usp_EndLeaked] @reason = N''''usp_Health: closed past their time'''', @WhatIf = 0;''
 FROM #leaked AS l
 WHERE l.Action = N''END WITH CLEANUP''
 GROUP BY l.Action'),
-    (64, N'queue-length-hidden', 150, N'length of a queue not visible', N'queues', N'a member of db_owner', N'',
+    (65, N'queue-length-hidden', 150, N'length of a queue not visible', N'queues', N'a member of db_owner', N'',
         N'sys.internal_tables does not show the module user the table of its queue. A member of db_owner sees it there and in sys.partitions.',
         N'SELECT q.QueueName, NULL, NULL, NULL
 FROM #queues AS q
 WHERE q.Messages IS NULL'),
-    (65, N'endpoints', 200, N'endpoints', N'endpoints', N'', N'',
+    (66, N'endpoints', 200, N'endpoints', N'endpoints', N'', N'',
         N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.',
         N'SELECT CONCAT(CASE WHEN e.IsInitiator = 1 THEN N''initiator, '' ELSE N''target, '' END, e.State), CONVERT(nvarchar(11), e.Endpoints), NULL, NULL
 FROM #endpoints AS e
 WHERE e.Endpoints < 100000'),
-    (66, N'pending-by-dialog', 200, N'pending dialogs instead of messages', N'', N'', N'',
+    (67, N'pending-by-dialog', 200, N'pending dialogs instead of messages', N'', N'', N'',
         N'audit_module is no member of db_owner, and so it was chosen. vw_Pending has the dialogs whose last try failed, and why; vw_Unlanded has the messages. What is CLOSED past its time, usp_EndLeaked cleans up for a caller who is one.',
         N'SELECT N''sys.transmission_queue'', NULL, NULL, NULL'),
-    (67, N'pending-new', 200, N'messages pending', N'pending', N'', N'',
+    (68, N'pending-new', 200, N'messages pending', N'pending', N'', N'',
         N'No attempt yet, or busy: it is tried again.',
         N'SELECT CONCAT(p.ToService, N'': '', p.StatusKind), p.Figure, NULL, NULL
 FROM #pending AS p
 WHERE p.StatusKind IN (N''not tried'', N''busy'', N''other'')
   AND p.WaitingSeconds <= 300'),
-    (68, N'queue-length', 200, N'messages in a queue', N'queues', N'', N'',
+    (69, N'queue-length', 200, N'messages in a queue', N'queues', N'', N'',
         N'From sys.partitions, without reading the queue.',
         N'SELECT q.QueueName, CONCAT(N''about '', q.Messages), NULL, NULL
 FROM #queues AS q
 WHERE q.Messages <= 100000'),
-    (69, N'readers-running', 200, N'readers running', N'queues, server', N'', N'',
+    (70, N'readers-running', 200, N'readers running', N'queues, server', N'', N'',
         N'At most one more is started every five seconds.',
         N'SELECT q.QueueName, CONCAT(r.Running, N'' of '', q.MaxReaders), NULL, NULL
 FROM #queues AS q
 CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
              WHERE t.queue_id = q.QueueId AND t.database_id = DB_ID()) AS r'),
-    (70, N'rows', 200, N'rows in a table', N'', N'', N'',
+    (71, N'rows', 200, N'rows in a table', N'', N'', N'',
         N'Kept by [retention]: landing 0, log 90, dead letters 0 days (0: for ever).',
         N'SELECT CONCAT(N''audit'', N''.'', o.name), CONCAT(N''about '', SUM(p.rows)), NULL, NULL
 FROM sys.objects AS o
@@ -1085,12 +1093,12 @@ INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
 WHERE o.object_id IN (OBJECT_ID(N''[audit].[Landing]'', N''U''), OBJECT_ID(N''[audit].[ConversationLog]'', N''U''),
     OBJECT_ID(N''[audit].[ErrorLog]'', N''U''), OBJECT_ID(N''[audit].[DeadLetter]'', N''U''))
 GROUP BY o.name'),
-    (71, N'unlanded', 200, N'messages that have not landed', N'copies', N'', N'',
+    (72, N'unlanded', 200, N'messages that have not landed', N'copies', N'', N'',
         N'On their way: see vw_Unlanded.',
         N'SELECT N''//redial/audit/target'', CONCAT(N''in '', COUNT(*), N'' dialogs, oldest '', CONVERT(nvarchar(19), MIN(o.OldestUtc), 120), N'' UTC''), NULL, NULL
 FROM #copies AS o
 HAVING MIN(o.OldestUtc) >= DATEADD(minute, -5, SYSUTCDATETIME())'),
-    (72, N'version', 200, N'version', N'', N'', N'',
+    (73, N'version', 200, N'version', N'', N'', N'',
         N'What is installed, since when, by whom.',
         N'SELECT TOP (1) h.ConfigName, h.Version, CONCAT(N''Deployed '', CONVERT(nvarchar(19), h.DeployedUtc, 120), N'' UTC by '', h.DeployedBy, N''.''), NULL
 FROM [audit].[DeploymentHistory] AS h WITH (NOLOCK)
@@ -1690,6 +1698,7 @@ SELECT
     CONCAT(pa.Attempts, N' rollback(s): ', pa.ErrorMessage)
 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
 WHERE pa.Attempts > 0   /* 0: the mark of a batch in a hook (F-163) */
+  AND pa.MessageSequence <> -5     /* counts refusals, which are dead letters */
 UNION ALL
 SELECT
     dl.AddedUtc, N'dead letter', dl.MessageType, dl.ConversationHandle, dl.MessageSequence, dl.Code, dl.Reason
@@ -1790,7 +1799,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6d33ba39e6989445 4', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'083a80518284191c 4', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'6d33ba39e6989445 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'083a80518284191c [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -40,30 +40,30 @@ VALUES
     (N'usp_MoveCopies', 0xee6402513cc62774), (N'usp_ResendPending', 0x8e370d0cfbbb3c8c),
     (N'usp_EndInitiator', 0x49045ebbc90d1d3d), (N'usp_ResendLeft', 0x86fb7ecae81c9c59),
     (N'usp_ResendStranded', 0xa11eda4f16785a3f), (N'usp_SenderActivation', 0x8cd6b7f70b61ed3c),
-    (N'usp_LandRow', 0x31f2a5ed0682910a), (N'usp_LandBatch', 0x5e7487ef06374ed3),
-    (N'usp_EndTarget', 0x9534a10faa3e3c0f), (N'usp_FindPoison', 0xd34fdb069e59fa6e),
-    (N'usp_PickConversation', 0x7be42c0b3a78ce3e), (N'usp_TakeTurn', 0x8682a1d84d63e6a0),
-    (N'usp_TargetActivation', 0xf31d9c772454bd12), (N'vw_DeadLetters', 0x0c964153b2cfd38e),
-    (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x5615643b0205f270),
-    (N'usp_CheckMessages', 0xb376bfcf40bff098), (N'usp_SendMessages', 0x9b322de69b902c02),
-    (N'usp_SendBatch', 0x5ff851c1bdfd945b), (N'Outbox', 0x5bc8d0e32cda7785), (N'Outbox_Insert', 0x6643752b8e50bf3b),
-    (N'ufn_Conversations', 0xcdbfe2ffd26d7944), (N'ufn_Leaked', 0x0b12f35d77c2617b),
-    (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f), (N'ufn_Queues', 0x7d1c4f6fc393e0bb),
-    (N'ufn_DialogOf', 0x95401e285ff11864), (N'ufn_DialogTrail', 0xc01dd2bc4f194e50),
-    (N'ufn_SentAgain', 0xa1899ed63b949906), (N'ufn_Sides', 0xa159a32ca9eddecf), (N'ufn_Trail', 0x37f358b4eb5b94d7),
-    (N'vw_Findings', 0xaaa4c514dc9184df), (N'usp_CheckHealth', 0x9c629fe1ff8517fa), (N'usp_Health', 0x1de03b780a5903bd),
-    (N'usp_Trace', 0x85f95a18c698fee4), (N'vw_Conversations', 0x0bef0b32e11d14ae),
-    (N'vw_DeadLetterCauses', 0xd9509d6549b60323), (N'vw_Errors', 0xf224af206dbf0846),
-    (N'vw_FailedConversations', 0x47f07c8c7a59e768), (N'vw_Pending', 0x7f9fd7b37418fd01),
-    (N'vw_Queues', 0xafa76d45403e7195), (N'IdleWatch', NULL), (N'ufn_DeadLetters', 0xa6615630c0f2f463),
-    (N'usp_OpenGate', 0x4968733656e7479a), (N'usp_CloseDialogs', 0x5ab14656ce77e550),
-    (N'usp_CloseGate', 0x70682dd96fbb6bb9), (N'usp_EndLeakedOne', 0xb42f4782b0549605),
-    (N'usp_InTheWay', 0x83f961c39e0352cc), (N'usp_ReopenGate', 0xcc1e7196550e6ac3),
-    (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1), (N'usp_Drain', 0x74c661a607235aed),
-    (N'usp_EndLeaked', 0x3fecc7549422ac40), (N'usp_MarkDeadLetter', 0x828893be53ebd920),
-    (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3), (N'usp_ReplayDeadLetter', 0x59043ceee95a82b2),
-    (N'usp_Resend', 0x65f3b06ff2ca8ac7), (N'usp_RetireIdle', 0x85b629c2afefb068),
-    (N'usp_StartQueue', 0xdd78e9e218952c1d), (N'LandingAcknowledged', NULL),
+    (N'usp_CountRefusals', 0xfc5080232123591f), (N'usp_LandRow', 0x31f2a5ed0682910a),
+    (N'usp_LandBatch', 0x913156f3c9b72acd), (N'usp_EndTarget', 0x9534a10faa3e3c0f),
+    (N'usp_FindPoison', 0xd34fdb069e59fa6e), (N'usp_PickConversation', 0x7a191b47e6d80399),
+    (N'usp_TakeTurn', 0x8682a1d84d63e6a0), (N'usp_TargetActivation', 0x9b5a9c6f624b91a8),
+    (N'vw_DeadLetters', 0x0c964153b2cfd38e), (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL),
+    (N'ufn_ReadBatch', 0x5615643b0205f270), (N'usp_CheckMessages', 0xb376bfcf40bff098),
+    (N'usp_SendMessages', 0x9b322de69b902c02), (N'usp_SendBatch', 0x5ff851c1bdfd945b), (N'Outbox', 0x5bc8d0e32cda7785),
+    (N'Outbox_Insert', 0x6643752b8e50bf3b), (N'ufn_Conversations', 0xcdbfe2ffd26d7944),
+    (N'ufn_Leaked', 0x0b12f35d77c2617b), (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f),
+    (N'ufn_Queues', 0x7d1c4f6fc393e0bb), (N'ufn_DialogOf', 0x95401e285ff11864),
+    (N'ufn_DialogTrail', 0xaf409b54eb138e2f), (N'ufn_SentAgain', 0xa1899ed63b949906),
+    (N'ufn_Sides', 0xa159a32ca9eddecf), (N'ufn_Trail', 0x37f358b4eb5b94d7), (N'vw_Findings', 0x7567290c1d271818),
+    (N'usp_CheckHealth', 0x9c629fe1ff8517fa), (N'usp_Health', 0x1de03b780a5903bd), (N'usp_Trace', 0x85f95a18c698fee4),
+    (N'vw_Conversations', 0x0bef0b32e11d14ae), (N'vw_DeadLetterCauses', 0xd9509d6549b60323),
+    (N'vw_Errors', 0x7baf452fa5b24589), (N'vw_FailedConversations', 0x47f07c8c7a59e768),
+    (N'vw_Pending', 0x7f9fd7b37418fd01), (N'vw_Queues', 0xafa76d45403e7195), (N'IdleWatch', NULL),
+    (N'ufn_DeadLetters', 0xa6615630c0f2f463), (N'usp_OpenGate', 0x4968733656e7479a),
+    (N'usp_CloseDialogs', 0x5ab14656ce77e550), (N'usp_CloseGate', 0x70682dd96fbb6bb9),
+    (N'usp_EndLeakedOne', 0xb42f4782b0549605), (N'usp_InTheWay', 0x83f961c39e0352cc),
+    (N'usp_ReopenGate', 0xcc1e7196550e6ac3), (N'usp_WaitForEnds', 0x0e4bafd2bf944ca1),
+    (N'usp_Drain', 0x74c661a607235aed), (N'usp_EndLeaked', 0x3fecc7549422ac40),
+    (N'usp_MarkDeadLetter', 0x828893be53ebd920), (N'usp_ReorganizeQueue', 0x63516cfb4cc23cd3),
+    (N'usp_ReplayDeadLetter', 0x59043ceee95a82b2), (N'usp_Resend', 0x65f3b06ff2ca8ac7),
+    (N'usp_RetireIdle', 0x85b629c2afefb068), (N'usp_StartQueue', 0xdd78e9e218952c1d), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0x5b468498e95ccfea), (N'usp_PurgeDeadLetter', 0x9004a06618482aa4),
     (N'usp_PurgeLanding', 0x9d85f29e072eb0ee), (N'usp_PurgeLogs', 0x9c3f21623a7f0655),
     (N'usp_PurgePoison', 0xa41b432ad59e0f03), (N'DeploymentAttempt', NULL);
@@ -92,13 +92,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'6d33ba39e6989445 9', @level0type = N'SCHEMA', @level0name = N'audit';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'083a80518284191c 9', @level0type = N'SCHEMA', @level0name = N'audit';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d33ba39e6989445 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'083a80518284191c 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
@@ -125,7 +125,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d33ba39e6989445 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'083a80518284191c 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -215,7 +215,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d33ba39e6989445 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'083a80518284191c 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -229,15 +229,16 @@ IF EXISTS (SELECT 1
                (N'[audit].[PoisonAttempt]'), (N'[audit].[ReceivedBatch]'), (N'[audit].[SentMessage]'),
                (N'[audit].[SessionConversations]'), (N'[audit].[Setting]'), (N'[audit].[ufn_ReadEnvelope]'),
                (N'[audit].[usp_AcquireConversation]'), (N'[audit].[usp_ArmTimer]'),
-               (N'[audit].[usp_BeginConversation]'), (N'[audit].[usp_DropCopies]'), (N'[audit].[usp_EndInitiator]'),
-               (N'[audit].[usp_EndTarget]'), (N'[audit].[usp_FindPoison]'), (N'[audit].[usp_LandBatch]'),
-               (N'[audit].[usp_LandRow]'), (N'[audit].[usp_LogError]'), (N'[audit].[usp_Mark]'),
-               (N'[audit].[usp_MoveCopies]'), (N'[audit].[usp_PickConversation]'), (N'[audit].[usp_ReadErrorBody]'),
-               (N'[audit].[usp_RecordPoison]'), (N'[audit].[usp_RecycleConversation]'), (N'[audit].[usp_ResendLeft]'),
-               (N'[audit].[usp_ResendPending]'), (N'[audit].[usp_ResendStranded]'), (N'[audit].[usp_Send]'),
-               (N'[audit].[usp_SendEndOfStream]'), (N'[audit].[usp_SenderActivation]'),
-               (N'[audit].[usp_SendPrivately]'), (N'[audit].[usp_TakeTurn]'), (N'[audit].[usp_TargetActivation]'),
-               (N'[audit].[usp_WaitForServer]'), (N'[audit].[vw_DeadLetters]'), (N'[audit].[vw_Unlanded]')
+               (N'[audit].[usp_BeginConversation]'), (N'[audit].[usp_CountRefusals]'), (N'[audit].[usp_DropCopies]'),
+               (N'[audit].[usp_EndInitiator]'), (N'[audit].[usp_EndTarget]'), (N'[audit].[usp_FindPoison]'),
+               (N'[audit].[usp_LandBatch]'), (N'[audit].[usp_LandRow]'), (N'[audit].[usp_LogError]'),
+               (N'[audit].[usp_Mark]'), (N'[audit].[usp_MoveCopies]'), (N'[audit].[usp_PickConversation]'),
+               (N'[audit].[usp_ReadErrorBody]'), (N'[audit].[usp_RecordPoison]'),
+               (N'[audit].[usp_RecycleConversation]'), (N'[audit].[usp_ResendLeft]'), (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_ResendStranded]'), (N'[audit].[usp_Send]'), (N'[audit].[usp_SendEndOfStream]'),
+               (N'[audit].[usp_SenderActivation]'), (N'[audit].[usp_SendPrivately]'), (N'[audit].[usp_TakeTurn]'),
+               (N'[audit].[usp_TargetActivation]'), (N'[audit].[usp_WaitForServer]'), (N'[audit].[vw_DeadLetters]'),
+               (N'[audit].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'No queue of schema [audit] was activated: an earlier script failed and something its reader needs is missing. Next: run the files again from 0_preflight.sql on.', 1;
@@ -288,7 +289,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d33ba39e6989445 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'083a80518284191c 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[audit].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -598,21 +599,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d33ba39e6989445 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'083a80518284191c 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6d33ba39e698944507118c031c5ed0c6fb9ae4d06cb25255320ce3c6831f08d8'
+           ORDER BY h.DeploymentId DESC), N'') <> N'083a80518284191cda55947febab11f36ed639947b94a5d621baa99ad40ed286'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'6d33ba39e698944507118c031c5ed0c6fb9ae4d06cb25255320ce3c6831f08d8');
+    VALUES (N'audit', N'0.1.0', N'083a80518284191cda55947febab11f36ed639947b94a5d621baa99ad40ed286');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d33ba39e6989445 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'083a80518284191c 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -669,7 +670,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'6d33ba39e6989445 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'083a80518284191c 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'audit';

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c6e798745c37ac19 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9cc9dd161362b09b [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -41,31 +41,32 @@ VALUES
     (N'usp_MoveCopies', 0x078f0de647e2264d), (N'usp_ResendPending', 0xee34abd4a3302fc9),
     (N'usp_EndInitiator', 0x1e246f8ab597c089), (N'usp_ResendLeft', 0xaf997e3089d5014f),
     (N'usp_ResendStranded', 0x883a08d9d1141edc), (N'usp_SenderActivation', 0x5f6346af743ef374),
-    (N'usp_LandRow', 0x1a8e421bc218458c), (N'usp_LandBatch', 0x11e29eb1e063537c),
-    (N'usp_EndTarget', 0xc6e6b67ae1810328), (N'usp_FindPoison', 0xb180782796031bd5),
-    (N'usp_PickConversation', 0x542338eabfc063dd), (N'usp_TakeTurn', 0x8465686109e5320b),
-    (N'usp_TargetActivation', 0x14de406bde7c4874), (N'vw_DeadLetters', 0xea71a353ce53d44e),
-    (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0xc059946ab271ddaf),
-    (N'usp_CheckMessages', 0x162302be56a01366), (N'usp_SendMessages', 0x2895c78cb0babc4f),
-    (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4), (N'Outbox_Insert', 0x5153f3a6a9409e74),
-    (N'SendLedger', NULL), (N'usp_BeginPartition', 0x159bb29301276890), (N'usp_EndPartition', 0x2d03914584f42217),
-    (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40), (N'ufn_Conversations', 0xc125f01ef1bee190),
-    (N'ufn_Leaked', 0xae34460c5a51af32), (N'ufn_Pending', 0x6a5d98d33d33320d), (N'ufn_QueuePages', 0x56fb1f2ab1bb68a0),
-    (N'ufn_Queues', 0x935d052a412f49e6), (N'ufn_DialogOf', 0x7e3e65fc43e04324),
-    (N'ufn_DialogTrail', 0x7d357d638c47850f), (N'ufn_SentAgain', 0x97f155d2e819f352),
-    (N'ufn_Sides', 0x5efe1e394e442e47), (N'ufn_Trail', 0xf390ace07f49037b), (N'vw_Findings', 0xea588c4dc50c5cca),
-    (N'usp_CheckHealth', 0xe7f7496fead162da), (N'usp_Health', 0xd1a17e5f5f7976aa), (N'usp_Trace', 0xef06f80cd876cc99),
-    (N'vw_Conversations', 0x4fffb48c06e24859), (N'vw_DeadLetterCauses', 0x16652fb75f80c72f),
-    (N'vw_Errors', 0xd6f19f6a4c3263da), (N'vw_FailedConversations', 0xf3b6d4ad47fe44b2),
-    (N'vw_Pending', 0x862cffd91d95f66d), (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'IdleWatch', NULL),
-    (N'ufn_DeadLetters', 0x073defdd78c1bfac), (N'usp_OpenGate', 0x47c6ca696e82931f),
-    (N'usp_CloseDialogs', 0x3f4189955a3bcc02), (N'usp_CloseGate', 0x25f4839906e8694c),
-    (N'usp_EndLeakedOne', 0x319f30366906f731), (N'usp_InTheWay', 0x0a219164787a5fde),
-    (N'usp_ReopenGate', 0xba66ff50749a4d01), (N'usp_WaitForEnds', 0x738d0896de758062),
-    (N'usp_Drain', 0xc4f0ec6ebd2368c6), (N'usp_EndLeaked', 0x0e17a95b26f1bfa3),
-    (N'usp_MarkDeadLetter', 0xa3a8e55fea8b44e8), (N'usp_ReorganizeQueue', 0x68c52c0214c77bbe),
-    (N'usp_ReplayDeadLetter', 0x9df1abf627586933), (N'usp_Resend', 0x7c962f038682af41),
-    (N'usp_RetireIdle', 0xeab390f3e008eda2), (N'usp_StartQueue', 0x417d908444e504be), (N'LandingAcknowledged', NULL),
+    (N'usp_CountRefusals', 0x59f5e5d449b24859), (N'usp_LandRow', 0x1a8e421bc218458c),
+    (N'usp_LandBatch', 0x587b68e7ba194dde), (N'usp_EndTarget', 0xc6e6b67ae1810328),
+    (N'usp_FindPoison', 0xb180782796031bd5), (N'usp_PickConversation', 0xa84eab08c044da31),
+    (N'usp_TakeTurn', 0x8465686109e5320b), (N'usp_TargetActivation', 0x61355c27d95c0f21),
+    (N'vw_DeadLetters', 0xea71a353ce53d44e), (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL),
+    (N'ufn_ReadBatch', 0xc059946ab271ddaf), (N'usp_CheckMessages', 0x162302be56a01366),
+    (N'usp_SendMessages', 0x2895c78cb0babc4f), (N'usp_SendBatch', 0x95aae53265c005a8), (N'Outbox', 0xc359d180221483a4),
+    (N'Outbox_Insert', 0x5153f3a6a9409e74), (N'SendLedger', NULL), (N'usp_BeginPartition', 0x159bb29301276890),
+    (N'usp_EndPartition', 0x2d03914584f42217), (N'usp_PurgeSendLedger', 0x1d0de3ee3e75fa40),
+    (N'ufn_Conversations', 0xc125f01ef1bee190), (N'ufn_Leaked', 0xae34460c5a51af32),
+    (N'ufn_Pending', 0x6a5d98d33d33320d), (N'ufn_QueuePages', 0x56fb1f2ab1bb68a0), (N'ufn_Queues', 0x935d052a412f49e6),
+    (N'ufn_DialogOf', 0x7e3e65fc43e04324), (N'ufn_DialogTrail', 0x5bb05b4bbca2889c),
+    (N'ufn_SentAgain', 0x97f155d2e819f352), (N'ufn_Sides', 0x5efe1e394e442e47), (N'ufn_Trail', 0xf390ace07f49037b),
+    (N'vw_Findings', 0xc351d324a23dca63), (N'usp_CheckHealth', 0xe7f7496fead162da), (N'usp_Health', 0xd1a17e5f5f7976aa),
+    (N'usp_Trace', 0xef06f80cd876cc99), (N'vw_Conversations', 0x4fffb48c06e24859),
+    (N'vw_DeadLetterCauses', 0x16652fb75f80c72f), (N'vw_Errors', 0xe554bd54b526cf2a),
+    (N'vw_FailedConversations', 0xf3b6d4ad47fe44b2), (N'vw_Pending', 0x862cffd91d95f66d),
+    (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'IdleWatch', NULL), (N'ufn_DeadLetters', 0x073defdd78c1bfac),
+    (N'usp_OpenGate', 0x47c6ca696e82931f), (N'usp_CloseDialogs', 0x3f4189955a3bcc02),
+    (N'usp_CloseGate', 0x25f4839906e8694c), (N'usp_EndLeakedOne', 0x319f30366906f731),
+    (N'usp_InTheWay', 0x0a219164787a5fde), (N'usp_ReopenGate', 0xba66ff50749a4d01),
+    (N'usp_WaitForEnds', 0x738d0896de758062), (N'usp_Drain', 0xc4f0ec6ebd2368c6),
+    (N'usp_EndLeaked', 0x0e17a95b26f1bfa3), (N'usp_MarkDeadLetter', 0xa3a8e55fea8b44e8),
+    (N'usp_ReorganizeQueue', 0x68c52c0214c77bbe), (N'usp_ReplayDeadLetter', 0x9df1abf627586933),
+    (N'usp_Resend', 0x7c962f038682af41), (N'usp_RetireIdle', 0xeab390f3e008eda2),
+    (N'usp_StartQueue', 0x417d908444e504be), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0x4e1330479c423a89), (N'usp_PurgeDeadLetter', 0x3cf2ad60c3debcd1),
     (N'usp_PurgeInbox', 0xc7b7c7f0e2c2514d), (N'usp_PurgeLanding', 0xbc500b101ee5a431),
     (N'usp_PurgeLogs', 0x045a37b432d9aa5c), (N'usp_PurgePoison', 0x331d87f50378b165), (N'DeploymentAttempt', NULL);
@@ -94,13 +95,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c6e798745c37ac19 9', @level0type = N'SCHEMA', @level0name = N'etl';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9cc9dd161362b09b 9', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'9cc9dd161362b09b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/initiator')
@@ -127,7 +128,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'9cc9dd161362b09b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -224,7 +225,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'9cc9dd161362b09b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -238,9 +239,9 @@ IF EXISTS (SELECT 1
                (N'[etl].[PoisonAttempt]'), (N'[etl].[ReceivedBatch]'), (N'[etl].[SentMessage]'),
                (N'[etl].[SessionConversations]'), (N'[etl].[Setting]'), (N'[etl].[ufn_ReadEnvelope]'),
                (N'[etl].[usp_AcquireConversation]'), (N'[etl].[usp_ArmTimer]'), (N'[etl].[usp_BeginConversation]'),
-               (N'[etl].[usp_DropCopies]'), (N'[etl].[usp_EndInitiator]'), (N'[etl].[usp_EndTarget]'),
-               (N'[etl].[usp_FindPoison]'), (N'[etl].[usp_LandBatch]'), (N'[etl].[usp_LandRow]'),
-               (N'[etl].[usp_LogError]'), (N'[etl].[usp_Mark]'), (N'[etl].[usp_MoveCopies]'),
+               (N'[etl].[usp_CountRefusals]'), (N'[etl].[usp_DropCopies]'), (N'[etl].[usp_EndInitiator]'),
+               (N'[etl].[usp_EndTarget]'), (N'[etl].[usp_FindPoison]'), (N'[etl].[usp_LandBatch]'),
+               (N'[etl].[usp_LandRow]'), (N'[etl].[usp_LogError]'), (N'[etl].[usp_Mark]'), (N'[etl].[usp_MoveCopies]'),
                (N'[etl].[usp_PickConversation]'), (N'[etl].[usp_ReadErrorBody]'), (N'[etl].[usp_RecordPoison]'),
                (N'[etl].[usp_RecycleConversation]'), (N'[etl].[usp_ResendLeft]'), (N'[etl].[usp_ResendPending]'),
                (N'[etl].[usp_ResendStranded]'), (N'[etl].[usp_Send]'), (N'[etl].[usp_SendEndOfStream]'),
@@ -297,7 +298,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'9cc9dd161362b09b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[etl].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -614,21 +615,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'9cc9dd161362b09b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c6e798745c37ac190497efe3bcb82a292a2343d5185703b946340ddeace0e642'
+           ORDER BY h.DeploymentId DESC), N'') <> N'9cc9dd161362b09b39d7a6cb528f8cf6991aa821025dd812dc28fea0196d6234'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'c6e798745c37ac190497efe3bcb82a292a2343d5185703b946340ddeace0e642');
+    VALUES (N'etl', N'0.1.0', N'9cc9dd161362b09b39d7a6cb528f8cf6991aa821025dd812dc28fea0196d6234');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'9cc9dd161362b09b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -747,7 +748,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'9cc9dd161362b09b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -804,7 +805,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c6e798745c37ac19 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'9cc9dd161362b09b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'etl';

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'a542f0c9c2a0a574 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'5644f75fbe334284 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -40,28 +40,29 @@ VALUES
     (N'usp_ResendPending', 0xf7d94ec5ec14f442), (N'usp_EndInitiator', 0xf56d81494adca2db),
     (N'usp_ResendLeft', 0x0bdce2dfe2b4abfb), (N'usp_ResendStranded', 0x8e0bcdeb41c6b98b),
     (N'usp_SenderActivation', 0xa9e72d180044e571), (N'usp_CloseEverlasting', 0xbf990fcb6732b4d2),
-    (N'usp_LandRow', 0xe7c679aa0218f2b4), (N'usp_LandBatch', 0x47c4cebe55d4d580),
-    (N'usp_EndTarget', 0xcb923a0bdf60890a), (N'usp_FindPoison', 0x4d42b57c9d03bb77),
-    (N'usp_PickConversation', 0xabf4a177e5a12a48), (N'usp_TargetActivation', 0x76b64ed2eb65be34),
-    (N'vw_DeadLetters', 0x241ad37032076c31), (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL),
-    (N'ufn_ReadBatch', 0x3b85ced4d9b6288e), (N'usp_CheckMessages', 0xdbcab444ce762ca4),
-    (N'usp_SendMessages', 0xe84459664abb5139), (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa),
-    (N'Outbox_Insert', 0x4b0b2c6993ebbdde), (N'ufn_Conversations', 0xa2a63205004c7875),
-    (N'ufn_Leaked', 0x94b8d25c05deeb0f), (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb),
-    (N'ufn_Queues', 0x3073f705f3ca437c), (N'ufn_DialogOf', 0xf604f3c2ccc3d998),
-    (N'ufn_DialogTrail', 0x57c90e9995f29bbd), (N'ufn_SentAgain', 0x586795fea605851f),
-    (N'ufn_Sides', 0x26d936718350b880), (N'ufn_Trail', 0x36faef7afc60311e), (N'vw_Findings', 0x0d168d806e771845),
-    (N'usp_CheckHealth', 0x262846a792eef757), (N'usp_Health', 0x0b8547299d888c34), (N'usp_Trace', 0x9f0d13cf83d77c5d),
-    (N'vw_Conversations', 0xd0d2040587f03c89), (N'vw_DeadLetterCauses', 0x49acf1fed375b182),
-    (N'vw_Errors', 0xc00e662f8d39275f), (N'vw_FailedConversations', 0x9187d167f4c5b3b0),
-    (N'vw_Pending', 0x42e169fa00427eb6), (N'vw_Queues', 0x785587681e77cdd2), (N'ufn_DeadLetters', 0x39d8e2a1cedd35ad),
-    (N'usp_OpenGate', 0x080e5a046e125748), (N'usp_CloseDialogs', 0x8ed4b18b38775f16),
-    (N'usp_CloseGate', 0x3f373e5d362d3d88), (N'usp_EndLeakedOne', 0xa24e4dc14a2cc467),
-    (N'usp_InTheWay', 0xf134817f67238bf8), (N'usp_ReopenGate', 0x1c46c7304f5b0aa6),
-    (N'usp_WaitForEnds', 0x59c35453c19a6496), (N'usp_Drain', 0x688fc5f5a33ae010),
-    (N'usp_EndLeaked', 0x125f49504e314379), (N'usp_MarkDeadLetter', 0xb82943152718cc73),
-    (N'usp_ReorganizeQueue', 0xd809152794f1bb7f), (N'usp_ReplayDeadLetter', 0x899f33947d56ca59),
-    (N'usp_Resend', 0x076875023fe5ac53), (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
+    (N'usp_CountRefusals', 0x346caa3f42744f3a), (N'usp_LandRow', 0xe7c679aa0218f2b4),
+    (N'usp_LandBatch', 0x7985616037555a1f), (N'usp_EndTarget', 0xcb923a0bdf60890a),
+    (N'usp_FindPoison', 0x4d42b57c9d03bb77), (N'usp_PickConversation', 0xb52b8aac514a27fa),
+    (N'usp_TargetActivation', 0xd111a3ccaf66a918), (N'vw_DeadLetters', 0x241ad37032076c31),
+    (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x3b85ced4d9b6288e),
+    (N'usp_CheckMessages', 0xdbcab444ce762ca4), (N'usp_SendMessages', 0xe84459664abb5139),
+    (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa), (N'Outbox_Insert', 0x4b0b2c6993ebbdde),
+    (N'ufn_Conversations', 0xa2a63205004c7875), (N'ufn_Leaked', 0x94b8d25c05deeb0f),
+    (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb), (N'ufn_Queues', 0x3073f705f3ca437c),
+    (N'ufn_DialogOf', 0xf604f3c2ccc3d998), (N'ufn_DialogTrail', 0x6b9698789b54f11a),
+    (N'ufn_SentAgain', 0x586795fea605851f), (N'ufn_Sides', 0x26d936718350b880), (N'ufn_Trail', 0x36faef7afc60311e),
+    (N'vw_Findings', 0xf532ed36fb3cf191), (N'usp_CheckHealth', 0x262846a792eef757), (N'usp_Health', 0x0b8547299d888c34),
+    (N'usp_Trace', 0x9f0d13cf83d77c5d), (N'vw_Conversations', 0xd0d2040587f03c89),
+    (N'vw_DeadLetterCauses', 0x49acf1fed375b182), (N'vw_Errors', 0xe193ddd9588b5c0f),
+    (N'vw_FailedConversations', 0x9187d167f4c5b3b0), (N'vw_Pending', 0x42e169fa00427eb6),
+    (N'vw_Queues', 0x785587681e77cdd2), (N'ufn_DeadLetters', 0x39d8e2a1cedd35ad), (N'usp_OpenGate', 0x080e5a046e125748),
+    (N'usp_CloseDialogs', 0x8ed4b18b38775f16), (N'usp_CloseGate', 0x3f373e5d362d3d88),
+    (N'usp_EndLeakedOne', 0xa24e4dc14a2cc467), (N'usp_InTheWay', 0xf134817f67238bf8),
+    (N'usp_ReopenGate', 0x1c46c7304f5b0aa6), (N'usp_WaitForEnds', 0x59c35453c19a6496),
+    (N'usp_Drain', 0x688fc5f5a33ae010), (N'usp_EndLeaked', 0x125f49504e314379),
+    (N'usp_MarkDeadLetter', 0xb82943152718cc73), (N'usp_ReorganizeQueue', 0xd809152794f1bb7f),
+    (N'usp_ReplayDeadLetter', 0x899f33947d56ca59), (N'usp_Resend', 0x076875023fe5ac53),
+    (N'usp_StartQueue', 0xdf21ae52b8af3411), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0xa5da7904104ecc1e), (N'usp_PurgeDeadLetter', 0x2d8fa3a868446471),
     (N'usp_PurgeLanding', 0xfe02eaf119caf38c), (N'usp_PurgeLogs', 0xda340e38217cc503),
     (N'usp_PurgePoison', 0xbaeb44db547cf13f), (N'DeploymentAttempt', NULL);
@@ -90,13 +91,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'a542f0c9c2a0a574 9', @level0type = N'SCHEMA', @level0name = N'logging';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'5644f75fbe334284 9', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'a542f0c9c2a0a574 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'5644f75fbe334284 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -177,7 +178,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'a542f0c9c2a0a574 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'5644f75fbe334284 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -267,7 +268,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'a542f0c9c2a0a574 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'5644f75fbe334284 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -282,15 +283,15 @@ IF EXISTS (SELECT 1
                (N'[logging].[ReceivedBatch]'), (N'[logging].[SentMessage]'), (N'[logging].[SessionConversations]'),
                (N'[logging].[Setting]'), (N'[logging].[usp_AcquireConversation]'), (N'[logging].[usp_ArmTimer]'),
                (N'[logging].[usp_BeginConversation]'), (N'[logging].[usp_CloseEverlasting]'),
-               (N'[logging].[usp_DropCopies]'), (N'[logging].[usp_EndInitiator]'), (N'[logging].[usp_EndTarget]'),
-               (N'[logging].[usp_FindPoison]'), (N'[logging].[usp_LandBatch]'), (N'[logging].[usp_LandRow]'),
-               (N'[logging].[usp_LogError]'), (N'[logging].[usp_Mark]'), (N'[logging].[usp_MoveCopies]'),
-               (N'[logging].[usp_PickConversation]'), (N'[logging].[usp_ReadErrorBody]'),
-               (N'[logging].[usp_RecordPoison]'), (N'[logging].[usp_ResendLeft]'), (N'[logging].[usp_ResendPending]'),
-               (N'[logging].[usp_ResendStranded]'), (N'[logging].[usp_Send]'), (N'[logging].[usp_SendEndOfStream]'),
-               (N'[logging].[usp_SenderActivation]'), (N'[logging].[usp_SendPrivately]'),
-               (N'[logging].[usp_TargetActivation]'), (N'[logging].[usp_WaitForServer]'),
-               (N'[logging].[vw_DeadLetters]'), (N'[logging].[vw_Unlanded]')
+               (N'[logging].[usp_CountRefusals]'), (N'[logging].[usp_DropCopies]'), (N'[logging].[usp_EndInitiator]'),
+               (N'[logging].[usp_EndTarget]'), (N'[logging].[usp_FindPoison]'), (N'[logging].[usp_LandBatch]'),
+               (N'[logging].[usp_LandRow]'), (N'[logging].[usp_LogError]'), (N'[logging].[usp_Mark]'),
+               (N'[logging].[usp_MoveCopies]'), (N'[logging].[usp_PickConversation]'),
+               (N'[logging].[usp_ReadErrorBody]'), (N'[logging].[usp_RecordPoison]'), (N'[logging].[usp_ResendLeft]'),
+               (N'[logging].[usp_ResendPending]'), (N'[logging].[usp_ResendStranded]'), (N'[logging].[usp_Send]'),
+               (N'[logging].[usp_SendEndOfStream]'), (N'[logging].[usp_SenderActivation]'),
+               (N'[logging].[usp_SendPrivately]'), (N'[logging].[usp_TargetActivation]'),
+               (N'[logging].[usp_WaitForServer]'), (N'[logging].[vw_DeadLetters]'), (N'[logging].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'No queue of schema [logging] was activated: an earlier script failed and something its reader needs is missing. Next: run the files again from 0_preflight.sql on.', 1;
@@ -341,7 +342,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'a542f0c9c2a0a574 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'5644f75fbe334284 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[logging].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -660,21 +661,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'a542f0c9c2a0a574 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'5644f75fbe334284 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'a542f0c9c2a0a57481bda056c921e93d84b234052c276a598f0194204235fff6'
+           ORDER BY h.DeploymentId DESC), N'') <> N'5644f75fbe3342842ea42158dd61ea93ff4cc0954413cf5797ed085579f8eb92'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'a542f0c9c2a0a57481bda056c921e93d84b234052c276a598f0194204235fff6');
+    VALUES (N'logging', N'0.1.0', N'5644f75fbe3342842ea42158dd61ea93ff4cc0954413cf5797ed085579f8eb92');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'a542f0c9c2a0a574 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'5644f75fbe334284 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -792,7 +793,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'a542f0c9c2a0a574 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'5644f75fbe334284 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -850,7 +851,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'a542f0c9c2a0a574 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'5644f75fbe334284 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'logging';

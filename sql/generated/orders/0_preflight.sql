@@ -274,16 +274,16 @@ FROM (VALUES
     (N'PROCEDURE', N'usp_AcknowledgeLanding'), (N'PROCEDURE', N'usp_AcquireConversation'),
     (N'PROCEDURE', N'usp_ArmTimer'), (N'PROCEDURE', N'usp_BeginConversation'), (N'PROCEDURE', N'usp_BeginPartition'),
     (N'PROCEDURE', N'usp_CheckHealth'), (N'PROCEDURE', N'usp_CheckMessages'), (N'PROCEDURE', N'usp_CloseDialogs'),
-    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_Drain'),
-    (N'PROCEDURE', N'usp_DropCopies'), (N'PROCEDURE', N'usp_EndInitiator'), (N'PROCEDURE', N'usp_EndLeaked'),
-    (N'PROCEDURE', N'usp_EndLeakedOne'), (N'PROCEDURE', N'usp_EndPartition'), (N'PROCEDURE', N'usp_EndTarget'),
-    (N'PROCEDURE', N'usp_FindPoison'), (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'),
-    (N'PROCEDURE', N'usp_LandBatch'), (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'),
-    (N'PROCEDURE', N'usp_Mark'), (N'PROCEDURE', N'usp_MarkDeadLetter'), (N'PROCEDURE', N'usp_MoveCopies'),
-    (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PickConversation'), (N'PROCEDURE', N'usp_PurgeDeadLetter'),
-    (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'),
-    (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'),
-    (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
+    (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_CountRefusals'),
+    (N'PROCEDURE', N'usp_Drain'), (N'PROCEDURE', N'usp_DropCopies'), (N'PROCEDURE', N'usp_EndInitiator'),
+    (N'PROCEDURE', N'usp_EndLeaked'), (N'PROCEDURE', N'usp_EndLeakedOne'), (N'PROCEDURE', N'usp_EndPartition'),
+    (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_FindPoison'), (N'PROCEDURE', N'usp_Health'),
+    (N'PROCEDURE', N'usp_InTheWay'), (N'PROCEDURE', N'usp_LandBatch'), (N'PROCEDURE', N'usp_LandRow'),
+    (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'), (N'PROCEDURE', N'usp_MarkDeadLetter'),
+    (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PickConversation'),
+    (N'PROCEDURE', N'usp_PurgeDeadLetter'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'),
+    (N'PROCEDURE', N'usp_PurgeLogs'), (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'),
+    (N'PROCEDURE', N'usp_QueueTrouble'), (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
     (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
     (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReopenGate'), (N'PROCEDURE', N'usp_ReorganizeQueue'),
     (N'PROCEDURE', N'usp_ReplayDeadLetter'), (N'PROCEDURE', N'usp_Resend'), (N'PROCEDURE', N'usp_ResendLeft'),
@@ -883,7 +883,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'278fdebeb16eac0a 0', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'dc0aa88d9c1946e3 0', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

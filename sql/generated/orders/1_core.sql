@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'278fdebeb16eac0a [0-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'dc0aa88d9c1946e3 [0-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -222,7 +222,7 @@ GO
 /* How often a queue row made its transaction roll back. A row that reached the limit is
    dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
    rollbacks that switch it off. MessageSequence below 0 counts no message: -1 usp_ResendStranded, -2 a hook
-   at work, -3 waits for the server's set-up, -4 left for usp_ResendLeft. */
+   at work, -3 waits for the server's set-up, -4 left for usp_ResendLeft, -5 refused in a row. */
 SET XACT_ABORT ON;
 IF OBJECT_ID(N'[orders].[PoisonAttempt]', N'U') IS NULL
 BEGIN
@@ -1962,6 +1962,51 @@ BEGIN
     RETURN 0;
 END;
 GO
+CREATE OR ALTER PROCEDURE [orders].[usp_CountRefusals]
+    @handle uniqueidentifier,           /* its group is the caller's */
+    @refused int,                       /* how many of a batch were dead-lettered */
+    @rows int,                          /* of how many */
+    @code int                           /* why, the last of them */
+AS
+/* Redial 0.1.0, configuration orders */
+/* Counts what a conversation has refused in a row, in the transaction that dead-letters it. From 100 on it is
+   slowed (usp_PickConversation), until something lands. Returns 2 when it is, or 0. */
+BEGIN
+    SET NOCOUNT ON;
+    DECLARE @before int, @message nvarchar(4000);
+
+    IF @refused < @rows
+    BEGIN
+        DELETE pa
+        FROM [orders].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* one row */
+        WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -5;
+        RETURN 0;
+    END;
+
+    SELECT @before = pa.Attempts
+    FROM [orders].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* one row, nobody else's: under G */
+    WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -5;
+    IF @before IS NULL
+        INSERT INTO [orders].[PoisonAttempt] (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber)
+        VALUES (@handle, -5, N'refused', @refused, SYSUTCDATETIME(), @code);
+    ELSE
+        UPDATE pa
+        SET Attempts = pa.Attempts + @refused, LastUtc = SYSUTCDATETIME(), ErrorNumber = @code
+        FROM [orders].[PoisonAttempt] AS pa WITH (ROWLOCK, FORCESEEK)     /* one row */
+        WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -5;
+
+    SET @before = ISNULL(@before, 0);
+    IF @before + @refused < 100
+        RETURN 0;
+    IF @before < 100
+    BEGIN
+        SET @message = CONCAT(N'Slowed: ', @before + @refused, N' messages in a row are dead letters, the last with code ', @code,
+            N'. One message a second is tried until one lands. Next: mend the cause (vw_DeadLetters).');
+        EXECUTE [orders].[usp_LogError] @procedureName = N'usp_CountRefusals', @handle = @handle, @message = @message;
+    END;
+    RETURN 2;
+END;
+GO
 CREATE OR ALTER PROCEDURE [orders].[usp_LandRow]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
@@ -1992,13 +2037,16 @@ CREATE OR ALTER PROCEDURE [orders].[usp_LandBatch]
 AS
 /* Redial 0.1.0, configuration orders */
 /* Accounts for every row of one RECEIVE, inside its transaction: landed, or
-   dead-lettered. Raises when the transaction is doomed or nothing can be written: its caller rolls back. */
+   dead-lettered. Raises when the transaction is doomed or nothing can be written: its caller rolls back.
+   Returns 2 when the conversation is slowed (usp_CountRefusals), or 0. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone, not doomed */
     DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
     DECLARE @marks TABLE (RowId int NOT NULL PRIMARY KEY, Attempts int NOT NULL, ErrorNumber int NULL, ErrorMessage nvarchar(3000) NULL);
+    DECLARE @whole bit = 0;             /* 1: the batch has landed as one */
     DECLARE @row int, @sequence bigint, @messageType nvarchar(256), @body varbinary(max);
+    DECLARE @refused int = 0, @code int, @count int = (SELECT COUNT(*) FROM @rows), @slowed int = 0;
 
     IF @@TRANCOUNT = 0
         THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
@@ -2023,6 +2071,7 @@ BEGIN
         INNER JOIN @marks AS m ON m.RowId = r.RowId
         INNER JOIN @done AS d ON d.RowId = r.RowId
         ORDER BY r.RowId;
+        SELECT @refused = @@ROWCOUNT, @code = (SELECT MAX(m.ErrorNumber) FROM @marks AS m);
     END;
 
     IF @rehearse = 1
@@ -2039,7 +2088,7 @@ BEGIN
         CROSS APPLY [orders].[ufn_ReadEnvelope](r.Body) AS e
         WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
-        RETURN 0;
+        SET @whole = 1;
     END TRY
     BEGIN CATCH
         /* Doomed: usp_FindPoison finds the row. The server's trouble and locks blame none. */
@@ -2049,7 +2098,7 @@ BEGIN
 
     /* ---- 3  It cannot land as one: row by row, each under a savepoint ---- */
     SET @row = 0;
-    WHILE 1 = 1
+    WHILE @whole = 0
     BEGIN
         SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType, @body = r.Body
         FROM @rows AS r
@@ -2070,10 +2119,13 @@ BEGIN
             INSERT INTO [orders].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
             VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body, ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+            SELECT @refused = @refused + 1, @code = ERROR_NUMBER();
         END CATCH;
     END;
 
-    RETURN 0;
+    IF @rehearse = 0
+        EXECUTE @slowed = [orders].[usp_CountRefusals] @handle, @refused, @count, @code;
+    RETURN @slowed;
 END;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_EndTarget]
@@ -2202,60 +2254,90 @@ BEGIN
 END;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_PickConversation]
-    @several uniqueidentifier OUTPUT,   /* a batch of this conversation would land */
-    @single uniqueidentifier OUTPUT,    /* of this one the first message would */
-    @last uniqueidentifier = NULL OUTPUT    /* chosen last: its turn comes last */
+    @several uniqueidentifier OUTPUT,   /* a batch of this conversation is next */
+    @single uniqueidentifier OUTPUT,    /* of this one the first message is */
+    @last uniqueidentifier = NULL OUTPUT    /* its group was chosen last: its turn comes last */
 AS
 /* Redial 0.1.0, configuration orders */
-/* Chooses what to receive while a conversation waits for the server's set-up: RECEIVE would take that one again,
-   and five rollbacks switch the queue off. Holds nothing. One is looked at, its landing tried and undone; what fails
-   for the server's sake waits (PoisonAttempt, -3) and is tried again every 15 seconds.
-   Returns 1 with one of both, or 0: none waits any more. Raises 50214 when the queue is switched off. */
+/* Chooses what to receive while RECEIVE must not choose. Holds nothing.
+   A conversation waits for the server's set-up (PoisonAttempt, -3): five rollbacks would switch the queue off. So
+   what is next is looked at, its landing tried and undone; what fails waits, and is tried again every 15 seconds.
+   A conversation is slowed (-5, usp_CountRefusals): of all of these one message a second is next.
+   Returns 1 with one of both, or 0: none is left. Raises 50214 when the queue is switched off. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
     DECLARE @handle uniqueidentifier, @conversationId uniqueidentifier, @rows [orders].[ReceivedBatch];
-    DECLARE @waits bit = 0;             /* 1: it has waited already */
+    DECLARE @mark bigint;               /* of one that has waited already: -3 or -5 */
+    DECLARE @waits bit = 0;             /* 1: it waits for the server's set-up */
+    DECLARE @look bit;                  /* 1: some conversation does, so landings are tried */
+    DECLARE @rounds int;                /* how often the search for the next group has come to the end */
     DECLARE @size int;                  /* how many of its messages are tried; 0: not even the first would land */
 
     SELECT @several = NULL, @single = NULL;
     WHILE ISNULL(@several, @single) IS NULL
     BEGIN
-        IF NOT EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3)
+        SET @look = NULL;
+        SELECT @look = MAX(CASE pa.MessageSequence WHEN -3 THEN 1 ELSE 0 END)
+        FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK)
+        WHERE (pa.MessageSequence = -3 OR (pa.MessageSequence = -5 AND pa.Attempts >= 100));
+        IF @look IS NULL
             RETURN 0;
         IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                        WHERE q.object_id = OBJECT_ID(N'[orders].[TargetQueue]') AND q.is_receive_enabled = 1 AND q.is_activation_enabled = 1)
             THROW 50214, N'[orders].[TargetQueue] is switched off. Next: switch it on with its activation; what waits is looked at then.', 1;
 
         /* -- 1  One that has waited long enough, for one reader; else, in turn, one that does not wait. NOLOCK: RECEIVE looks again -- */
-        SET @handle = NULL;
+        SELECT @handle = NULL, @mark = NULL;
         IF @waits = 0
-            SELECT TOP (1) @handle = pa.ConversationHandle
+            SELECT TOP (1) @handle = pa.ConversationHandle, @mark = pa.MessageSequence
             FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK)
-            WHERE pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME())
+            WHERE (pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME()))
+               OR (pa.MessageSequence = -5 AND pa.Attempts >= 100 AND NOT EXISTS (
+                       SELECT 1 FROM [orders].[PoisonAttempt] AS o WITH (NOLOCK)
+                       WHERE o.MessageSequence = -5 AND o.Attempts >= 100 AND o.LastUtc > DATEADD(second, -1, SYSUTCDATETIME())))
             ORDER BY pa.LastUtc;
         UPDATE pa
         SET LastUtc = SYSUTCDATETIME()
         FROM [orders].[PoisonAttempt] AS pa WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)    /* one row, or another reader's */
-        WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -3
-          AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME());
-        SET @waits = @@ROWCOUNT;
+        WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @mark AND pa.LastUtc <= DATEADD(second, -1, SYSUTCDATETIME());
+        IF @@ROWCOUNT = 0
+            SELECT @handle = NULL, @mark = NULL;
+        SET @waits = CASE @mark WHEN -3 THEN 1 ELSE 0 END;
+        IF @mark = -5 AND NOT EXISTS (SELECT 1 FROM [orders].[TargetQueue] AS q WITH (NOLOCK)
+                                      WHERE q.conversation_handle = @handle)
+        BEGIN                           /* nothing is left to be slowed */
+            DELETE pa
+            FROM [orders].[PoisonAttempt] AS pa WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)    /* as above */
+            WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = -5;
+            CONTINUE;
+        END;
 
-        IF @waits = 0
+        /* The groups in their order: a step of an index each, however many messages wait. */
+        SELECT @rounds = 0, @last = ISNULL(@last, '00000000-0000-0000-0000-000000000000');
+        WHILE @handle IS NULL AND @rounds < 2
         BEGIN
-            SET @handle = NULL;
-            SELECT TOP (1) @handle = q.conversation_handle
+            SELECT TOP (1) @last = q.conversation_group_id, @handle = q.conversation_handle
             FROM [orders].[TargetQueue] AS q WITH (NOLOCK)
-            WHERE NOT EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK)
-                              WHERE pa.ConversationHandle = q.conversation_handle AND pa.MessageSequence = -3)
-            ORDER BY CASE WHEN q.conversation_handle > @last THEN 0 ELSE 1 END, q.conversation_handle;
-            SET @last = @handle;
+            WHERE q.status = 1 AND q.conversation_group_id > @last
+            ORDER BY q.conversation_group_id;
+            IF @@ROWCOUNT = 0
+                SELECT @rounds = @rounds + 1, @last = '00000000-0000-0000-0000-000000000000';
+            IF EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.ConversationHandle = @handle AND (pa.MessageSequence = -3 OR (pa.MessageSequence = -5 AND pa.Attempts >= 100)))
+                SET @handle = NULL;
         END;
 
         IF @handle IS NULL
         BEGIN
-            WAITFOR DELAY '00:00:05';
+            WAITFOR DELAY '00:00:01';
             CONTINUE;
+        END;
+
+        SET @size = CASE @mark WHEN -5 THEN 1 ELSE 100 END;
+        IF @look = 0
+        BEGIN
+            SELECT @several = CASE WHEN @size > 1 THEN @handle END, @single = CASE @size WHEN 1 THEN @handle END;
+            BREAK;
         END;
 
         /* -- 2  Would it land? A batch, else its first message; with an Error row all or nothing -- */
@@ -2266,7 +2348,7 @@ BEGIN
 
         SET @size = CASE WHEN EXISTS (SELECT 1 FROM [orders].[TargetQueue] AS q WITH (NOLOCK)
                                       WHERE q.conversation_handle = @handle AND q.message_type_name = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
-            THEN 2147483647 ELSE 100 END;
+            THEN 2147483647 ELSE @size END;
         WHILE @size > 0
         BEGIN
             DELETE FROM @rows;
@@ -2360,7 +2442,7 @@ BEGIN
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 landed */
     DECLARE @suspect uniqueidentifier;  /* rolled back: its first row comes next */
     DECLARE @few bit;                   /* 1: RECEIVE found no room in the log: one row */
-    DECLARE @careful bit;               /* 1: one waits for the server's set-up */
+    DECLARE @careful bit;               /* 1: one waits for the server's set-up, or is slowed */
     DECLARE @chosen uniqueidentifier;   /* usp_PickConversation's last one */
     DECLARE @spared uniqueidentifier;   /* its END has failed: not asked again */
     DECLARE @left int;
@@ -2368,16 +2450,16 @@ BEGIN
     DECLARE @until datetime2(3);        /* then it is started again: nothing grows for ever */
 
     SELECT @until = DATEADD(minute, 10, SYSUTCDATETIME()), @turn = -1, @few = 0,
-        @careful = CASE WHEN EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE pa.MessageSequence = -3) THEN 1 ELSE 0 END;
+        @careful = CASE WHEN EXISTS (SELECT 1 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK) WHERE (pa.MessageSequence = -3 OR (pa.MessageSequence = -5 AND pa.Attempts >= 100))) THEN 1 ELSE 0 END;
     WHILE @suspect IS NOT NULL OR @careful = 1 OR SYSUTCDATETIME() < @until
     BEGIN
         IF @turn >= 0 AND @suspect IS NULL     /* something has committed: the next one's turn */
             EXECUTE @turn = [orders].[usp_TakeTurn] @take = 0;
-        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL;
+        SELECT @phase = 0, @handle = NULL, @failed = 0, @ended = 0, @errorBody = NULL, @conversationId = NULL, @state = NULL, @left = 0;
         DELETE FROM @received;
         BEGIN TRY
             /* -- 1  Receive. All rows are of one conversation: groups of this side hold one -- */
-            IF @careful = 1 AND @suspect IS NULL    /* not the one that waits: chosen by looking */
+            IF @careful = 1 AND @suspect IS NULL    /* not one that waits: chosen by looking */
                 EXECUTE @careful = [orders].[usp_PickConversation] @handle OUTPUT, @suspect OUTPUT, @chosen OUTPUT;
             BEGIN TRANSACTION;
             IF @few = 0 AND ISNULL(@suspect, @handle) IS NULL
@@ -2401,7 +2483,7 @@ BEGIN
                 IF @suspect IS NULL AND @careful = 0
                     RETURN 0;
                 IF @careful = 1
-                    WAITFOR DELAY '00:00:01';   /* another reader has it: do not spin */
+                    WAITFOR DELAY '00:00:00.020';   /* another reader has it: do not spin */
                 SELECT @suspect = NULL;    /* another reader took its rows */
                 CONTINUE;
             END;
@@ -2464,7 +2546,7 @@ BEGIN
                 BEGIN
                     INSERT INTO @rows (MessageSequence, MessageType, Body)
                     SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body FROM @received AS r ORDER BY r.QueuingOrder;
-                    EXECUTE [orders].[usp_LandBatch] @conversationId, @handle, @rows;
+                    EXECUTE @left = [orders].[usp_LandBatch] @conversationId, @handle, @rows;
                     DELETE FROM @rows;
                     SET @phase = 2;     /* what fails from here on is no row's fault */
                 END;
@@ -2486,7 +2568,7 @@ BEGIN
                 EXECUTE [orders].[usp_EndTarget] @handle, @conversationId, @state, @errorBody, @spared, @ended OUTPUT;
 
             COMMIT TRANSACTION;
-            SELECT @suspect = NULL, @few = 0;
+            SELECT @suspect = NULL, @few = 0, @careful = CASE @left WHEN 2 THEN 1 ELSE @careful END;
         END TRY
         BEGIN CATCH
             /* -- 5  Before it rolls back for a row's sake a reader takes its turn -- */
@@ -2566,7 +2648,7 @@ SELECT
 FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK);
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'278fdebeb16eac0a 1', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'dc0aa88d9c1946e3 1', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'278fdebeb16eac0a [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'dc0aa88d9c1946e3 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -40,30 +40,31 @@ VALUES
     (N'usp_RecycleConversation', 0x9917b28fe36a3235), (N'usp_MoveCopies', 0xc76d223dc032ed68),
     (N'usp_ResendPending', 0xcc320b3caafa3269), (N'usp_EndInitiator', 0xe7245db59e095245),
     (N'usp_ResendLeft', 0xf2ee6d6be724af2b), (N'usp_ResendStranded', 0x4de587b58bd22ed5),
-    (N'usp_SenderActivation', 0x59f6440c1da558ae), (N'usp_LandRow', 0x00db5b04e571aa70),
-    (N'usp_LandBatch', 0xc33880dd6dab0b2a), (N'usp_EndTarget', 0xab1b1a614daa846c),
-    (N'usp_FindPoison', 0x04f09f86709f4c02), (N'usp_PickConversation', 0x2c29f71e5e4d661a),
-    (N'usp_TakeTurn', 0x91bc10bb5f228e5d), (N'usp_TargetActivation', 0xeed215b9349d8420),
-    (N'vw_DeadLetters', 0x2968d05543d622f0), (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL),
-    (N'ufn_ReadBatch', 0x9b71e7ac13e269f7), (N'usp_CheckMessages', 0xc1ba60b591552091),
-    (N'usp_SendMessages', 0x8a21ba4560c57c5a), (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc),
-    (N'Outbox_Insert', 0xc21ab6d1aac12279), (N'ufn_Conversations', 0x496e5a7e51c0d9dc),
-    (N'ufn_Leaked', 0x7c37f57a8ace5593), (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e),
-    (N'ufn_Queues', 0x56405f02b9416db3), (N'ufn_DialogOf', 0x339f57942bf1f4e5),
-    (N'ufn_DialogTrail', 0x5a31faf9d47e378f), (N'ufn_SentAgain', 0x3a28d60fdeec4036),
-    (N'ufn_Sides', 0x64c62d702aa072f2), (N'ufn_Trail', 0xa689925d54fae43d), (N'vw_Findings', 0x5ad40ee4cf17ec1c),
-    (N'usp_CheckHealth', 0xbe135e59389387fa), (N'usp_Health', 0x90f3b74819f2690d), (N'usp_Trace', 0xe2afbcf5f159e57c),
-    (N'vw_Conversations', 0x99eed79a8314808d), (N'vw_DeadLetterCauses', 0x44ce60a87898b5d0),
-    (N'vw_Errors', 0x45d20e7cb1a9c6c0), (N'vw_FailedConversations', 0x7b1fbac421186b2e),
-    (N'vw_Pending', 0xef61098547258f71), (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'IdleWatch', NULL),
-    (N'ufn_DeadLetters', 0x85d5cbbde3bd1841), (N'usp_OpenGate', 0xd1d0faa49b22ee57),
-    (N'usp_CloseDialogs', 0x0bc0d826db9dc37c), (N'usp_CloseGate', 0x471ab193b8e726c1),
-    (N'usp_EndLeakedOne', 0x3dcd8b83c328e536), (N'usp_InTheWay', 0x3dba171d27a5d60a),
-    (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9), (N'usp_WaitForEnds', 0x2b7d7b7c8da568fc),
-    (N'usp_Drain', 0x6792ef4921a1ef71), (N'usp_EndLeaked', 0x59791aaf5030a71a),
-    (N'usp_MarkDeadLetter', 0xae4f246481e050af), (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0),
-    (N'usp_ReplayDeadLetter', 0xa1c1e365225326ba), (N'usp_Resend', 0x8760a65cd5141e5f),
-    (N'usp_RetireIdle', 0xf261834538ccf6a6), (N'usp_StartQueue', 0x59985e9ec8ef6169), (N'LandingAcknowledged', NULL),
+    (N'usp_SenderActivation', 0x59f6440c1da558ae), (N'usp_CountRefusals', 0xb463116fcb4cdbee),
+    (N'usp_LandRow', 0x00db5b04e571aa70), (N'usp_LandBatch', 0x0307a9a30e606c72),
+    (N'usp_EndTarget', 0xab1b1a614daa846c), (N'usp_FindPoison', 0x04f09f86709f4c02),
+    (N'usp_PickConversation', 0x255caf0838798e29), (N'usp_TakeTurn', 0x91bc10bb5f228e5d),
+    (N'usp_TargetActivation', 0x33a196529678b6e1), (N'vw_DeadLetters', 0x2968d05543d622f0),
+    (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x9b71e7ac13e269f7),
+    (N'usp_CheckMessages', 0xc1ba60b591552091), (N'usp_SendMessages', 0x8a21ba4560c57c5a),
+    (N'usp_SendBatch', 0x9220a53197b7989c), (N'Outbox', 0x90b08838742b91dc), (N'Outbox_Insert', 0xc21ab6d1aac12279),
+    (N'ufn_Conversations', 0x496e5a7e51c0d9dc), (N'ufn_Leaked', 0x7c37f57a8ace5593),
+    (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e), (N'ufn_Queues', 0x56405f02b9416db3),
+    (N'ufn_DialogOf', 0x339f57942bf1f4e5), (N'ufn_DialogTrail', 0xe9ffb75509e9b52c),
+    (N'ufn_SentAgain', 0x3a28d60fdeec4036), (N'ufn_Sides', 0x64c62d702aa072f2), (N'ufn_Trail', 0xa689925d54fae43d),
+    (N'vw_Findings', 0xd522dec534a2c356), (N'usp_CheckHealth', 0xbe135e59389387fa), (N'usp_Health', 0x90f3b74819f2690d),
+    (N'usp_Trace', 0xe2afbcf5f159e57c), (N'vw_Conversations', 0x99eed79a8314808d),
+    (N'vw_DeadLetterCauses', 0x44ce60a87898b5d0), (N'vw_Errors', 0x1aa7bad8e7437a8e),
+    (N'vw_FailedConversations', 0x7b1fbac421186b2e), (N'vw_Pending', 0xef61098547258f71),
+    (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'IdleWatch', NULL), (N'ufn_DeadLetters', 0x85d5cbbde3bd1841),
+    (N'usp_OpenGate', 0xd1d0faa49b22ee57), (N'usp_CloseDialogs', 0x0bc0d826db9dc37c),
+    (N'usp_CloseGate', 0x471ab193b8e726c1), (N'usp_EndLeakedOne', 0x3dcd8b83c328e536),
+    (N'usp_InTheWay', 0x3dba171d27a5d60a), (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9),
+    (N'usp_WaitForEnds', 0x2b7d7b7c8da568fc), (N'usp_Drain', 0x6792ef4921a1ef71),
+    (N'usp_EndLeaked', 0x59791aaf5030a71a), (N'usp_MarkDeadLetter', 0xae4f246481e050af),
+    (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0xa1c1e365225326ba),
+    (N'usp_Resend', 0x8760a65cd5141e5f), (N'usp_RetireIdle', 0xf261834538ccf6a6),
+    (N'usp_StartQueue', 0x59985e9ec8ef6169), (N'LandingAcknowledged', NULL),
     (N'usp_AcknowledgeLanding', 0xa0577709b3b8632d), (N'usp_PurgeDeadLetter', 0x67f211a58d36ec03),
     (N'usp_PurgeLanding', 0xa6db1ee8b0a8c966), (N'usp_PurgeLogs', 0x29525650d7e801c4),
     (N'usp_PurgePoison', 0x574b825f86ff9711), (N'DeploymentAttempt', NULL);
@@ -92,13 +93,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'278fdebeb16eac0a 9', @level0type = N'SCHEMA', @level0name = N'orders';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'dc0aa88d9c1946e3 9', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'278fdebeb16eac0a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'dc0aa88d9c1946e3 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -179,7 +180,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'278fdebeb16eac0a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'dc0aa88d9c1946e3 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -269,7 +270,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'278fdebeb16eac0a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'dc0aa88d9c1946e3 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -284,13 +285,14 @@ IF EXISTS (SELECT 1
                (N'[orders].[ReceivedBatch]'), (N'[orders].[SentMessage]'), (N'[orders].[SessionConversations]'),
                (N'[orders].[Setting]'), (N'[orders].[SkippedNumber]'), (N'[orders].[ufn_ReadEnvelope]'),
                (N'[orders].[usp_AcquireConversation]'), (N'[orders].[usp_ArmTimer]'),
-               (N'[orders].[usp_BeginConversation]'), (N'[orders].[usp_DropCopies]'), (N'[orders].[usp_EndInitiator]'),
-               (N'[orders].[usp_EndTarget]'), (N'[orders].[usp_FindPoison]'), (N'[orders].[usp_LandBatch]'),
-               (N'[orders].[usp_LandRow]'), (N'[orders].[usp_LogError]'), (N'[orders].[usp_Mark]'),
-               (N'[orders].[usp_MoveCopies]'), (N'[orders].[usp_PickConversation]'), (N'[orders].[usp_ReadErrorBody]'),
-               (N'[orders].[usp_RecordPoison]'), (N'[orders].[usp_RecycleConversation]'),
-               (N'[orders].[usp_ResendLeft]'), (N'[orders].[usp_ResendPending]'), (N'[orders].[usp_ResendStranded]'),
-               (N'[orders].[usp_Send]'), (N'[orders].[usp_SendEndOfStream]'), (N'[orders].[usp_SenderActivation]'),
+               (N'[orders].[usp_BeginConversation]'), (N'[orders].[usp_CountRefusals]'), (N'[orders].[usp_DropCopies]'),
+               (N'[orders].[usp_EndInitiator]'), (N'[orders].[usp_EndTarget]'), (N'[orders].[usp_FindPoison]'),
+               (N'[orders].[usp_LandBatch]'), (N'[orders].[usp_LandRow]'), (N'[orders].[usp_LogError]'),
+               (N'[orders].[usp_Mark]'), (N'[orders].[usp_MoveCopies]'), (N'[orders].[usp_PickConversation]'),
+               (N'[orders].[usp_ReadErrorBody]'), (N'[orders].[usp_RecordPoison]'),
+               (N'[orders].[usp_RecycleConversation]'), (N'[orders].[usp_ResendLeft]'),
+               (N'[orders].[usp_ResendPending]'), (N'[orders].[usp_ResendStranded]'), (N'[orders].[usp_Send]'),
+               (N'[orders].[usp_SendEndOfStream]'), (N'[orders].[usp_SenderActivation]'),
                (N'[orders].[usp_SendPrivately]'), (N'[orders].[usp_TakeTurn]'), (N'[orders].[usp_TargetActivation]'),
                (N'[orders].[usp_WaitForServer]'), (N'[orders].[vw_DeadLetters]'), (N'[orders].[vw_Unlanded]')
            ) AS needed(Name)
@@ -343,7 +345,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'278fdebeb16eac0a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'dc0aa88d9c1946e3 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -658,21 +660,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'278fdebeb16eac0a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'dc0aa88d9c1946e3 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'278fdebeb16eac0a884e50601244efd673e53c0677e97587d1d7ec4f69452ae9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'dc0aa88d9c1946e37c0bc50cb5d58ce0a0aa43c7cb059421ae9835fcc662255c'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'278fdebeb16eac0a884e50601244efd673e53c0677e97587d1d7ec4f69452ae9');
+    VALUES (N'orders', N'0.1.0', N'dc0aa88d9c1946e37c0bc50cb5d58ce0a0aa43c7cb059421ae9835fcc662255c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'278fdebeb16eac0a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'dc0aa88d9c1946e3 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -788,7 +790,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'278fdebeb16eac0a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'dc0aa88d9c1946e3 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -845,7 +847,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'278fdebeb16eac0a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'dc0aa88d9c1946e3 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'orders';

@@ -116,6 +116,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_LandRow",
         "usp_FindPoison",
         "usp_PickConversation",
+        "usp_CountRefusals",
         "usp_TakeTurn",
         "usp_EndTarget",
         "usp_WaitForServer",
