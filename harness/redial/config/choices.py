@@ -62,6 +62,13 @@ class Processing(StrEnum):
     HOOK = "hook"
 
 
+class AfterDeadLetter(StrEnum):
+    """What the later messages of a key do at the target behind one that became a dead letter."""
+
+    GO_ON = "go_on"
+    WAIT = "wait"
+
+
 class Compression(StrEnum):
     """How pages of a table are kept; as_is leaves what is there, and makes a new one without."""
 

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from redial.config.choices import (
     CORE,
+    AfterDeadLetter,
     Delivery,
     LookupHint,
     Order,
@@ -208,6 +209,14 @@ class Config(Section):
             problems.append(
                 f"conversation.order: with key = {chosen.key.value} no row belongs to one key, so "
                 f"none can be numbered; allowed: conversation, or {one_key}"
+            )
+        if (
+            self.poison.after_dead_letter == AfterDeadLetter.WAIT
+            and chosen.order != Order.KEY
+        ):
+            problems.append(
+                "poison.after_dead_letter: without numbers nobody knows which messages come later; "
+                "allowed: go_on, or conversation.order = key"
             )
         if chosen.timer_strategy != TimerStrategy.TWO_PHASE and chosen.recycle != Recycle.TIMER:
             problems.append(

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
 from redial.config.choices import (
     AVAILABLE,
+    AfterDeadLetter,
     Compression,
     Delivery,
     EnableBroker,
@@ -212,6 +213,7 @@ class Poison(Section):
     limit: int = Field(default=1, ge=1, le=4)
     slow_after: int = Field(default=100, ge=0, le=1_000_000)
     """Dead letters in a row after which a conversation is slowed; 0 stands for never."""
+    after_dead_letter: AfterDeadLetter = AfterDeadLetter.GO_ON
 
 
 class Retention(Section):

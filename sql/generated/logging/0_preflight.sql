@@ -260,10 +260,10 @@ SELECT CONCAT(LOWER(REPLACE(o.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), 
 FROM (VALUES
     (N'TABLE', N'ConversationLog'), (N'TABLE', N'DeadLetter'), (N'TABLE', N'DeploymentAttempt'),
     (N'TABLE', N'DeploymentHistory'), (N'TABLE', N'DeploymentText'), (N'TABLE', N'ErrorLog'),
-    (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'IdleWatch'), (N'TABLE', N'Inbox'),
-    (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'), (N'TABLE', N'Migration'),
-    (N'TABLE', N'OperatorLog'), (N'VIEW', N'Outbox'), (N'TRIGGER', N'Outbox_Insert'), (N'TABLE', N'OwnedObject'),
-    (N'TABLE', N'PoisonAttempt'), (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'),
+    (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'HeldKey'), (N'TABLE', N'IdleWatch'),
+    (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'),
+    (N'TABLE', N'Migration'), (N'TABLE', N'OperatorLog'), (N'VIEW', N'Outbox'), (N'TRIGGER', N'Outbox_Insert'),
+    (N'TABLE', N'OwnedObject'), (N'TABLE', N'PoisonAttempt'), (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'),
     (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'), (N'TABLE', N'SkippedNumber'),
     (N'FUNCTION', N'ufn_Conversations'), (N'FUNCTION', N'ufn_DeadLetters'), (N'FUNCTION', N'ufn_DialogOf'),
     (N'FUNCTION', N'ufn_DialogTrail'), (N'FUNCTION', N'ufn_HealthBroker'), (N'FUNCTION', N'ufn_HealthConversations'),
@@ -884,7 +884,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'5644f75fbe334284 0', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'3638fe21f14c3196 0', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -119,10 +119,10 @@ INSERT INTO @drops (Kind, Name)
 VALUES
     (N'TABLE', N'ConversationLog'), (N'TABLE', N'DeadLetter'), (N'TABLE', N'DeploymentAttempt'),
     (N'TABLE', N'DeploymentHistory'), (N'TABLE', N'DeploymentText'), (N'TABLE', N'ErrorLog'),
-    (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'IdleWatch'), (N'TABLE', N'Inbox'),
-    (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'), (N'TABLE', N'Migration'),
-    (N'TABLE', N'OperatorLog'), (N'TABLE', N'OwnedObject'), (N'TABLE', N'PoisonAttempt'), (N'TABLE', N'SendLedger'),
-    (N'TABLE', N'SentMessage'), (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'),
+    (N'TABLE', N'Everlasting'), (N'TABLE', N'Gate'), (N'TABLE', N'HeldKey'), (N'TABLE', N'IdleWatch'),
+    (N'TABLE', N'Inbox'), (N'TABLE', N'KeySequence'), (N'TABLE', N'Landing'), (N'TABLE', N'LandingAcknowledged'),
+    (N'TABLE', N'Migration'), (N'TABLE', N'OperatorLog'), (N'TABLE', N'OwnedObject'), (N'TABLE', N'PoisonAttempt'),
+    (N'TABLE', N'SendLedger'), (N'TABLE', N'SentMessage'), (N'TABLE', N'SessionConversations'), (N'TABLE', N'Setting'),
     (N'TABLE', N'SkippedNumber');
 WHILE EXISTS (SELECT 1 FROM @drops)
 BEGIN

@@ -63,6 +63,33 @@ SCENARIOS = {
         also=frozenset({"errors"}),
         stays=frozenset({"errors"}),
     ),
+    "slowed": Scenario(
+        steps(
+            "ALTER TABLE audit.Landing ADD CONSTRAINT CK_No CHECK (Body <> 0xDEAD);",
+            sent(*["0xDEAD"] * 40),
+        ),
+        after=5,
+        mend="ALTER TABLE audit.Landing DROP CONSTRAINT CK_No;",
+        config=configured(target={"receive_batch": 5}, poison={"slow_after": 10}),
+        also=frozenset({"errors", "dead-letters"}),
+        stays=frozenset({"errors", "dead-letters"}),
+    ),
+    "key-waits": Scenario(
+        steps(
+            "ALTER TABLE audit.Landing ADD CONSTRAINT CK_No CHECK (Body <> 0xB1);",
+            sent_with_key("a"),
+        ),
+        after=60,
+        mend="EXECUTE audit.usp_MarkDeadLetter 0, 999, @reason = N'seen', @WhatIf = 0;",
+        rest=60,
+        begins="",
+        config=configured(
+            conversation={"key": "application", "order": "key"},
+            poison={"after_dead_letter": "wait"},
+        ),
+        also=frozenset({"errors", "dead-letters"}),
+        stays=frozenset({"errors"}),
+    ),
     "index-missing: disabled": Scenario(
         "ALTER INDEX IX_ConversationLog_ConversationId ON audit.ConversationLog DISABLE;"
     ),
