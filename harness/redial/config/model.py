@@ -210,10 +210,7 @@ class Config(Section):
                 f"conversation.order: with key = {chosen.key.value} no row belongs to one key, so "
                 f"none can be numbered; allowed: conversation, or {one_key}"
             )
-        if (
-            self.poison.after_dead_letter == AfterDeadLetter.WAIT
-            and chosen.order != Order.KEY
-        ):
+        if self.poison.after_dead_letter == AfterDeadLetter.WAIT and chosen.order != Order.KEY:
             problems.append(
                 "poison.after_dead_letter: without numbers nobody knows which messages come later; "
                 "allowed: go_on, or conversation.order = key"

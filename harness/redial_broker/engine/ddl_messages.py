@@ -145,6 +145,10 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
         "cascade paths. Specify ON DELETE NO ACTION or ON UPDATE NO ACTION, or modify other "
         "FOREIGN KEY constraints.",
     ),
+    1973: (
+        16,
+        "Cannot perform the specified operation on disabled index '%s' on table '%s'.",
+    ),
     1787: (
         16,
         "Cannot define foreign key constraint '%s' with cascaded DELETE or UPDATE on table "

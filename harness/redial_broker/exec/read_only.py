@@ -33,12 +33,27 @@ def target_names(node: ast.Node) -> list[ast.ObjectName | None]:
         return [None]
     found: list[Any] = []
     if isinstance(node, _ROWS):
-        found = [node.target, *(clause.into for clause in node.outputs or [])]
+        found = [_table(node), *(clause.into for clause in node.outputs or [])]
     elif isinstance(node, ast.TruncateTable):
         found = [node.name]
     return [
         name for name in found if isinstance(name, ast.ObjectName) and not name.name.startswith("#")
     ]
+
+
+def _table(node: Any) -> Any:
+    """The target; the table itself where an UPDATE or DELETE names an alias of its FROM."""
+    if isinstance(node, ast.Update | ast.Delete) and isinstance(node.target, ast.ObjectName):
+        left = list(node.from_)
+        while left:
+            source = left.pop()
+            if isinstance(source, ast.Join | ast.Apply):
+                left += [source.left, source.right]
+            elif isinstance(source, ast.TableRef) and source.alias is not None:
+                single = len(node.target.parts) == 1
+                if single and node.target.name.lower() == source.alias.lower():
+                    return source.name
+    return node.target
 
 
 def guarded(run: Any, node: ast.Node, database: Database) -> Any:

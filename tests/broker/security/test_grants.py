@@ -51,6 +51,21 @@ def test_alter_on_the_schema_is_alter_on_its_objects_but_reads_nothing(admin, lo
     assert error(alice, "SELECT a FROM dbo.T") == 229
 
 
+def test_a_schema_with_another_owner_has_lost_the_rights_on_what_is_in_it(admin, login, error):
+    """ALTER AUTHORIZATION page: but not those on an object that has an owner of its own."""
+    admin("CREATE SCHEMA s")
+    admin("CREATE TABLE s.T (a int)")
+    admin("CREATE TABLE s.U (a int)")
+    admin(
+        "ALTER AUTHORIZATION ON s.U TO dbo; GRANT SELECT ON s.T TO alice; GRANT SELECT ON s.U TO alice"
+    )
+    alice = login("alice")
+    assert error(alice, "SELECT a FROM s.T") is None
+    admin("ALTER AUTHORIZATION ON SCHEMA::s TO bob")
+    assert error(alice, "SELECT a FROM s.T") == 229
+    assert error(alice, "SELECT a FROM s.U") is None
+
+
 # ---------------------------------------------------------------------- the grant option
 def test_the_grant_option_lets_the_holder_pass_a_permission_on(admin, login, error):
     admin("GRANT SELECT ON dbo.T TO alice")

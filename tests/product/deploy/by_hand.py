@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import pytest
-
 from redial.cli.installing import Allowed, install
 from redial.config import Config
 from redial.deploy import Connect, Survey, survey, verify
@@ -30,13 +28,6 @@ PERSON = "person"
 """No deployment touches it; the statement that verify prints mends it, with a deployment behind it."""
 NOBODY = "nobody"
 """No deployment touches it, and no statement can be written."""
-
-
-KEEPS_RIGHTS = pytest.mark.xfail(
-    strict=True,
-    reason="the stand-in keeps rights on what is in a schema that gets another owner",
-)
-"""Of what a real server mends at once."""
 HOTFIX = "{hotfix}"
 """Stands for the text of usp_Send with a comment more."""
 
@@ -55,8 +46,6 @@ class Change:
     """The statement; {logerror} stands for the text of usp_LogError, as a literal holds it."""
     finding: str
     """How verify names it."""
-    keeps_rights: bool = False
-    """Whether rights stay behind it in the stand-in that a real server drops."""
 
 
 @dataclass

@@ -64,14 +64,12 @@ CHANGES: dict[str, Change] = {
         ALLOWED,
         "ALTER AUTHORIZATION ON SCHEMA::audit TO dbo;",
         "schema audit: owner is dbo, not audit_module",
-        keeps_rights=True,
     ),
     "a schema of somebody's, and rights on what is in it as before": Change(
         ALLOWED,
         "CREATE USER joe WITHOUT LOGIN; ALTER AUTHORIZATION ON SCHEMA::audit TO joe; "
         "GRANT CONTROL ON SCHEMA::audit TO audit_module;",
         "schema audit: owner is joe, not audit_module",
-        keeps_rights=True,
     ),
     "a module user in db_owner": Change(
         FILES,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import re
 from importlib import import_module
-from typing import Any
 
 import pytest
 
@@ -26,7 +25,6 @@ from . import changes_of_everything, changes_of_rights, changes_of_tables, chang
 from .by_hand import (
     ALLOWED,
     FILES,
-    KEEPS_RIGHTS,
     NOBODY,
     PERSON,
     REFUSED,
@@ -50,12 +48,8 @@ def lab_of(what: str) -> Lab:
     return Lab(EVERYTHING if what in OF_EVERYTHING else AUDIT)
 
 
-def of(*ways: str) -> list[Any]:
-    return [
-        pytest.param(name, marks=KEEPS_RIGHTS) if change.keeps_rights else name
-        for name, change in CHANGES.items()
-        if change.way in ways
-    ]
+def of(*ways: str) -> list[str]:
+    return [name for name, change in CHANGES.items() if change.way in ways]
 
 
 @pytest.mark.sampled(every=4)

@@ -13,7 +13,6 @@ from redial.cli.history import baseline
 from redial.deploy.verify import UNREAD
 from redial.paths import GENERATED
 
-from .by_hand import KEEPS_RIGHTS
 from .conftest import another_revision, run, status_of
 
 pytestmark = pytest.mark.driver
@@ -185,7 +184,7 @@ OWNED_BEFORE = (
 )
 
 
-@pytest.mark.parametrize("before", ["dbo", pytest.param("audit_module", marks=KEEPS_RIGHTS)])
+@pytest.mark.parametrize("before", ["dbo", "audit_module"])
 def test_a_schema_that_was_there_before_keeps_its_owner_and_another_since_is_named(
     site, before, capsys
 ):

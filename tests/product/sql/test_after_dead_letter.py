@@ -1,4 +1,4 @@
-"""after_dead_letter = "wait": later messages of a key land only behind its dead letter, or when it is given up."""
+"""after_dead_letter = "wait": later messages of a key land behind its dead letter, or when it is given up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ BAD = "0xDEAD"
 REFUSE = "ALTER TABLE audit.Landing ADD CONSTRAINT CK_No CHECK (Body <> 0xDEAD);"
 MEND = "ALTER TABLE audit.Landing DROP CONSTRAINT CK_No;"
 HELD = "SELECT ConversationKey, KeySequence FROM audit.HeldKey ORDER BY 1, 2;"
-WAIT = {"conversation": {"key": "application", "order": "key"}, "poison": {"after_dead_letter": "wait"}}
+WAIT = {
+    "conversation": {"key": "application", "order": "key"},
+    "poison": {"after_dead_letter": "wait"},
+}
 
 
 def waiting(**more: dict) -> Lab:
@@ -50,9 +53,7 @@ def dead(lab: Lab) -> list[tuple]:
 
 def handle(lab: Lab, verb: str) -> None:
     """Replay, Mark: all that are not handled."""
-    lab.sa.execute(
-        f"EXECUTE audit.usp_{verb}DeadLetter 0, 999, @reason = N'seen', @WhatIf = 0;"
-    )
+    lab.sa.execute(f"EXECUTE audit.usp_{verb}DeadLetter 0, 999, @reason = N'seen', @WhatIf = 0;")
 
 
 def found(lab: Lab) -> list[str]:
@@ -86,7 +87,8 @@ def test_what_comes_behind_a_dead_letter_waits_and_lands_behind_its_replay(reade
     "gives_up",
     [
         "EXECUTE audit.usp_MarkDeadLetter 0, 1000000, @reason = N'no', @WhatIf = 0;",
-        "EXECUTE audit.usp_PurgeDeadLetter @olderThanDays = 0, @includeUnhandled = 1, @reason = N'no', @WhatIf = 0;",
+        "EXECUTE audit.usp_PurgeDeadLetter @olderThanDays = 0, @includeUnhandled = 1, "
+        "@reason = N'no', @WhatIf = 0;",
     ],
 )
 def test_a_letter_that_is_given_up_lets_the_others_go_on(gives_up):
@@ -202,5 +204,5 @@ def test_without_it_the_others_go_on():
 
 def test_without_numbers_nobody_knows_what_comes_later():
     wrong = configured(poison={"after_dead_letter": "wait"}).model_dump(by_alias=True)
-    with pytest.raises(ValidationError, match="poison.after_dead_letter: without numbers"):
+    with pytest.raises(ValidationError, match=r"poison\.after_dead_letter: without numbers"):
         Config.model_validate(wrong)

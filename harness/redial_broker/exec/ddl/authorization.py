@@ -57,13 +57,22 @@ def alter_authorization(node: ast.AlterAuthorization, context: Context) -> Run:
                 raise SqlError(15151, "find", "principal", node.owner.text)
             may_own(session, target, owner)
         change_owner(session, node, context, target, owner.id if owner else None)
-        for key in [
-            k for k in database.permissions if k[0] == target.class_ and k[1] == target.major
-        ]:
+        for key in [k for k in database.permissions if _drops(target, k)]:
             session.engine.journal.put(session.work(), database, database.permissions, key, MISSING)
         database.bump(session.work())
 
     return run
+
+
+def _drops(target: Securable, permission: tuple[Any, ...]) -> bool:
+    """Whether a permission is lost: one on the securable, or on what has no owner of its own in a schema."""
+    class_, major = permission[0], permission[1]
+    if class_ == target.class_ and major == target.major:
+        return True
+    if target.class_ != SCHEMA or class_ != OBJECT or major in target.database.owners:
+        return False
+    item = target.database.object_by_id(major)
+    return getattr(item, "schema", "").lower() == target.name.lower()
 
 
 def may_own(session: SessionState, target: Securable, owner: Any) -> None:

@@ -153,6 +153,10 @@ def alter_index(node: ast.AlterIndex, context: Context) -> Run:
         ]
         if node.name is not None and not chosen:
             raise SqlError(2727, node.name)
+        if node.action in ("REORGANIZE", "SET"):
+            for index in chosen:
+                if index.disabled and node.name is not None:
+                    raise SqlError(1973, index.name, table.name)
         if node.action == "DISABLE":
             disable(session, context, transaction, database, table, chosen, node)
         elif node.action != "REORGANIZE":

@@ -78,6 +78,7 @@ def test_a_read_only_database_is_not_written_to(master, instance):
         "INSERT dbo.T VALUES (2)",
         "UPDATE dbo.T SET a = 2",
         "DELETE dbo.T",
+        "UPDATE t SET a = 2 FROM dbo.T AS t",
         "EXEC dbo.P",
         "TRUNCATE TABLE dbo.T",
         "CREATE TABLE dbo.U (a int)",
@@ -89,8 +90,9 @@ def test_a_read_only_database_is_not_written_to(master, instance):
         assert error.number == 3906 and '"App"' in error.text, text
     assert master.execute("INSERT App.dbo.T VALUES (2)").error().number == 3906
     assert app.execute(
-        "CREATE TABLE #t (a int); INSERT #t SELECT a FROM dbo.T; SELECT a FROM #t"
-    ).rows() == [(1,)]
+        "CREATE TABLE #t (a int); INSERT #t SELECT a FROM dbo.T; "
+        "UPDATE t SET a = 5 FROM dbo.T AS o INNER JOIN #t AS t ON t.a = o.a; SELECT a FROM #t"
+    ).rows() == [(5,)]
     assert master.execute("SELECT is_read_only FROM sys.databases WHERE name = 'App'").rows() == [
         (1,)
     ]

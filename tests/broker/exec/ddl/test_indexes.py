@@ -15,6 +15,14 @@ def test_a_unique_index_is_built_from_the_rows_or_refused(error, run):
     assert error("INSERT dbo.T VALUES (4, 4, N'X')") == 2601
 
 
+@pytest.mark.parametrize("action", ["REORGANIZE", "SET (IGNORE_DUP_KEY = OFF)"])
+def test_a_disabled_index_is_only_rebuilt(error, run, action):
+    run("CREATE INDEX IX ON dbo.T (b)")
+    run("ALTER INDEX IX ON dbo.T DISABLE")
+    assert error(f"ALTER INDEX IX ON dbo.T {action}") == 1973
+    run("ALTER INDEX IX ON dbo.T REBUILD")
+
+
 def test_a_filtered_unique_index_looks_at_its_rows_only(error, run):
     run("UPDATE dbo.T SET b = a WHERE a = 2")
     run("CREATE UNIQUE INDEX IX ON dbo.T (b) WHERE b IS NOT NULL")
