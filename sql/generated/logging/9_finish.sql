@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'3638fe21f14c3196 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'a234301b6db83967 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -49,7 +49,7 @@ VALUES
     (N'usp_SendBatch', 0xbcbd0c4f897e4b88), (N'Outbox', 0xaf6d8dbefc38e6fa), (N'Outbox_Insert', 0x4b0b2c6993ebbdde),
     (N'ufn_Conversations', 0xa2a63205004c7875), (N'ufn_Leaked', 0x94b8d25c05deeb0f),
     (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb), (N'ufn_Queues', 0x3073f705f3ca437c),
-    (N'ufn_DialogOf', 0xf604f3c2ccc3d998), (N'ufn_DialogTrail', 0xe6081042dd165df3),
+    (N'ufn_DialogOf', 0xf604f3c2ccc3d998), (N'ufn_DialogTrail', 0x6b9698789b54f11a),
     (N'ufn_SentAgain', 0x586795fea605851f), (N'ufn_Sides', 0x26d936718350b880), (N'ufn_Trail', 0x36faef7afc60311e),
     (N'vw_Findings', 0xf532ed36fb3cf191), (N'usp_CheckHealth', 0x262846a792eef757), (N'usp_Health', 0x0b8547299d888c34),
     (N'usp_Trace', 0x9f0d13cf83d77c5d), (N'vw_Conversations', 0xd0d2040587f03c89),
@@ -91,13 +91,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'3638fe21f14c3196 9', @level0type = N'SCHEMA', @level0name = N'logging';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'a234301b6db83967 9', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3638fe21f14c3196 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'a234301b6db83967 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -178,7 +178,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3638fe21f14c3196 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'a234301b6db83967 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -268,7 +268,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3638fe21f14c3196 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'a234301b6db83967 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -342,7 +342,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3638fe21f14c3196 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'a234301b6db83967 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[logging].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -662,21 +662,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3638fe21f14c3196 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'a234301b6db83967 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'3638fe21f14c319604889103e88ebafb1c74ba5a6440c37cf0330e00208aae14'
+           ORDER BY h.DeploymentId DESC), N'') <> N'a234301b6db839677706bd83925170320d45b064cd9c325cf7a90fd5482951e5'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'3638fe21f14c319604889103e88ebafb1c74ba5a6440c37cf0330e00208aae14');
+    VALUES (N'logging', N'0.1.0', N'a234301b6db839677706bd83925170320d45b064cd9c325cf7a90fd5482951e5');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3638fe21f14c3196 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'a234301b6db83967 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -794,7 +794,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3638fe21f14c3196 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'a234301b6db83967 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -852,7 +852,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'3638fe21f14c3196 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'a234301b6db83967 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'logging';
