@@ -61,7 +61,9 @@ def test_a_schema_with_another_owner_has_lost_the_rights_on_what_is_in_it(admin,
     )
     alice = login("alice")
     assert error(alice, "SELECT a FROM s.T") is None
+    admin("CREATE TYPE s.N FROM int; GRANT EXECUTE ON TYPE::s.N TO alice")
     admin("ALTER AUTHORIZATION ON SCHEMA::s TO bob")
+    assert not admin("SELECT 1 FROM sys.database_permissions WHERE class = 6").result_sets[-1].rows
     assert error(alice, "SELECT a FROM s.T") == 229
     assert error(alice, "SELECT a FROM s.U") is None
 

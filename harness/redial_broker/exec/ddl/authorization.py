@@ -24,6 +24,7 @@ from redial_broker.exec.security import (
     OBJECT,
     PRINCIPAL,
     SCHEMA,
+    TYPE,
     Securable,
     has_permission,
     identities,
@@ -69,10 +70,15 @@ def _drops(target: Securable, permission: tuple[Any, ...]) -> bool:
     class_, major = permission[0], permission[1]
     if class_ == target.class_ and major == target.major:
         return True
-    if target.class_ != SCHEMA or class_ != OBJECT or major in target.database.owners:
+    if target.class_ != SCHEMA:
         return False
-    item = target.database.object_by_id(major)
-    return getattr(item, "schema", "").lower() == target.name.lower()
+    database, schema = target.database, target.name.lower()
+    if class_ == TYPE:
+        return any(
+            t.user_type_id == major and t.schema.lower() == schema for t in database.types.values()
+        )
+    item = database.object_by_id(major) if class_ == OBJECT else None
+    return item is not None and item.schema.lower() == schema and major not in database.owners
 
 
 def may_own(session: SessionState, target: Securable, owner: Any) -> None:
