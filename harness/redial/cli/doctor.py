@@ -110,9 +110,10 @@ def _who(one: Finding | Head) -> str:
 
 _RIGHTS = {
     "server": "VIEW SERVER STATE, or from SQL Server 2022 VIEW SERVER PERFORMANCE STATE",
+    "sessions": "VIEW SERVER STATE, or is an operator where an administrator has run blocking.sql",
     "jobs": "SELECT on msdb.dbo.sysjobs and msdb.dbo.sysjobservers",
 }
-"""What whoever asks must have, by a word of ``redial.render.findings.CALLER``."""
+"""What whoever asks must have, by what a finding needs."""
 
 
 def _explain(model: Config, known: Known, id: str) -> int:

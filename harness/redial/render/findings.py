@@ -98,6 +98,8 @@ class Look:
     """Its columns."""
     fill: str
     """A batch."""
+    needs: str = ""
+    """Has a word of CALLER where it is asked as the caller; what it lacks it says by itself."""
 
 
 def heads(templates: Path = TEMPLATES) -> list[Head]:
@@ -194,5 +196,6 @@ class Register:
         for name in sorted(needed):
             said = _said(files[name])
             fill = str(self._environment.get_template(f"{LOOKS}/{name}{SUFFIX}").module).strip()
-            looks.append(Look(name, said["says"], said["table"].strip("\n"), fill))
+            table = said["table"].strip("\n")
+            looks.append(Look(name, said["says"], table, fill, said.get("needs", "")))
         return looks

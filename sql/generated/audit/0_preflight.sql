@@ -858,7 +858,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'3ca25fcb98a92a05 0', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'8d11fd3507f6bc83 0', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'a234301b6db83967 [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'8be99e47c6f3c629 [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -552,21 +552,49 @@ SELECT sq.object_id, q.QueueName, q.Side, q.Messages, q.IsReceiveEnabled, q.IsEn
 FROM [logging].[ufn_Queues]() AS q
 INNER JOIN sys.service_queues AS sq
     ON sq.object_id = OBJECT_ID(CONCAT(N''[logging]'', N''.'', QUOTENAME(q.QueueName)), N''SQ'');'),
-    (7, N'activation-off', 1, N'activation off', N'queues', N'a member of logging_operator', N'queue-off',
+    (7, N'sessions', NULL, N'whose open transactions hold what is ours', N'server sessions', N'', N'', N'', N'/* As the caller. blocking.sql has made the procedure, if an administrator has run it. */
+IF HAS_PERMS_BY_NAME(N''[dbo].[redial_logging_sessions]'', N''OBJECT'', N''EXECUTE'') = 1
+    EXECUTE [dbo].[redial_logging_sessions];
+ELSE IF HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER STATE'') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER PERFORMANCE STATE'') = 1
+BEGIN
+INSERT INTO #sessions (SessionId, Who, BegunAt, Waiting, Seconds)
+    SELECT h.SessionId,
+        CONCAT(N''session '', h.SessionId, N'', login '', es.login_name, N'', host '', ISNULL(es.host_name, N''unknown''), N'', program '', ISNULL(es.program_name, N''unknown'')),
+        b.BegunAt, w.Waiting, ISNULL(w.Seconds, 0)
+    FROM (SELECT DISTINCT tl.request_session_id AS SessionId
+          FROM sys.dm_tran_locks AS tl
+          INNER JOIN #ours AS o ON o.ObjectId = tl.resource_associated_entity_id
+          WHERE tl.resource_database_id = DB_ID() AND tl.resource_type = N''OBJECT'' AND tl.request_status = N''GRANT''
+            AND tl.request_session_id <> @@SPID
+            AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.spid = tl.request_session_id)) AS h
+    INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = h.SessionId
+    CROSS APPLY (SELECT COUNT(*) AS Waiting, MAX(er.wait_time) / 1000 AS Seconds
+                 FROM sys.dm_exec_requests AS er
+                 WHERE er.blocking_session_id = h.SessionId AND er.database_id = DB_ID()) AS w
+    CROSS APPLY (SELECT MIN(a.transaction_begin_time) AS BegunAt
+                 FROM sys.dm_tran_session_transactions AS st
+                 INNER JOIN sys.dm_tran_active_transactions AS a ON a.transaction_id = st.transaction_id
+                 WHERE st.session_id = h.SessionId) AS b;
+
+END;
+ELSE
+    INSERT INTO #unseen (Needs, Priority, Titles, Advice)
+    VALUES (N''sessions'', 150, N'''', N''Who holds locks only the server knows. An administrator of the server runs blocking.sql of this configuration once, and operators see it; or grants the caller VIEW SERVER STATE (from 2022 on VIEW SERVER PERFORMANCE STATE).'');'),
+    (8, N'activation-off', 1, N'activation off', N'queues', N'a member of logging_operator', N'queue-off',
         N'Nobody reads the queue. Somebody switched its activation off: ask why, then start it.',
         N'SELECT q.QueueName, NULL, NULL,
     CONCAT(N''EXECUTE [logging].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: activation off'''', @WhatIf = 0;'')
 FROM #queues AS q
 WHERE q.IsActivationEnabled = 0
    OR q.ActivationProcedure IS NULL'),
-    (8, N'activation-procedure-missing', 1, N'activation procedure missing', N'queues', N'a member of logging_operator', N'',
+    (9, N'activation-procedure-missing', 1, N'activation procedure missing', N'queues', N'a member of logging_operator', N'',
         N'The queue starts a procedure that is not there: the server tries every five seconds and writes 9724 in its error log. Starting the queue sets the right one.',
         N'SELECT q.QueueName, q.ActivationProcedure, NULL,
     CONCAT(N''EXECUTE [logging].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: other activation procedure'''', @WhatIf = 0;'')
 FROM #queues AS q
 WHERE q.ActivationProcedure IS NOT NULL
   AND OBJECT_ID(q.ActivationProcedure) IS NULL'),
-    (9, N'activation-stuck', 1, N'activation stuck', N'queues, server', N'a member of logging_operator', N'',
+    (10, N'activation-stuck', 1, N'activation stuck', N'queues, server', N'a member of logging_operator', N'',
         N'A reader ended without RECEIVE, and the queue monitor waits for it (state NOTIFIED): nothing is started any more. Mend the reader, then switch activation off and on.',
         N'/* Changing the procedure does not help (F-255). */
 SELECT q.QueueName, CONCAT(m.state, N'', about '', q.Messages, N'' messages''), NULL,
@@ -576,25 +604,25 @@ INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.dat
 WHERE m.state = N''NOTIFIED''
   AND ISNULL(q.Messages, 1) > 0
   AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.queue_id = q.QueueId AND t.database_id = DB_ID())'),
-    (10, N'broker-off', 1, N'broker off', N'', N'a member of db_owner', N'',
+    (11, N'broker-off', 1, N'broker off', N'', N'a member of db_owner', N'',
         N'Nothing is delivered: sends pile up in sys.transmission_queue. A restore or attach switches it off. It needs the database for itself.',
         N'SELECT d.name, NULL, NULL, N''ALTER DATABASE CURRENT SET ENABLE_BROKER;''
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND d.is_broker_enabled = 0'),
-    (11, N'database-for-one-user', 1, N'database for one user', N'', N'a member of db_owner', N'',
+    (12, N'database-for-one-user', 1, N'database for one user', N'', N'a member of db_owner', N'',
         N'In single-user mode no reader can start, and no caller comes in. Somebody does maintenance: ask who before you end it.',
         N'SELECT d.name, d.user_access_desc, NULL, N''ALTER DATABASE CURRENT SET MULTI_USER;''
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND d.user_access_desc = N''SINGLE_USER'''),
-    (12, N'database-read-only', 1, N'database cannot be written to', N'', N'a member of db_owner', N'',
+    (13, N'database-read-only', 1, N'database cannot be written to', N'', N'a member of db_owner', N'',
         N'It is READ_ONLY: no send commits and nothing lands. Ask who set it so; it needs the database for itself.',
         N'SELECT d.name, N''READ_ONLY'', NULL, N''ALTER DATABASE CURRENT SET READ_WRITE;''
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND d.is_read_only = 1'),
-    (13, N'index-missing', 1, N'index missing', N'', N'whoever deploys', N'',
+    (14, N'index-missing', 1, N'index missing', N'', N'whoever deploys', N'',
         N'Statements name this index, and fail without it (308): a send, a reader, or a purge. Deploying gives it its name back (sp_rename), enables it (REBUILD), or makes it.',
         N'/* Without it, disabled or under another name, statements that name it fail (308, 315). */
 SELECT CONCAT(N''logging'', N''.'', n.TableName, N''.'', n.IndexName), CASE WHEN INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled'') = 1 THEN N''disabled'' ELSE N''missing'' END, NULL,
@@ -612,7 +640,7 @@ FROM (SELECT st.name AS TableName, CONCAT(N''PK_'', st.name) AS IndexName
 CROSS APPLY (SELECT OBJECT_ID(CONCAT(N''[logging]'', N''.'', QUOTENAME(n.TableName)), N''U'') AS Id) AS t
 WHERE t.Id IS NOT NULL
   AND ISNULL(INDEXPROPERTY(t.Id, n.IndexName, ''IsDisabled''), 1) = 1      /* NULL: there is none */'),
-    (14, N'landing-stands', 1, N'nothing lands', N'copies, queues', N'', N'backlog',
+    (15, N'landing-stands', 1, N'nothing lands', N'copies, queues', N'', N'backlog',
         N'Messages wait in the target queue, its reader is on, and nothing has landed for five minutes: somebody holds Landing (an index build, a long report), or the reader fails each time (vw_Errors). Who holds it: finding blocking, for a caller with VIEW SERVER STATE.',
         N'SELECT q.QueueName, CONCAT(N''about '', q.Messages, N'' messages, oldest '', CONVERT(nvarchar(19), c.OldestUtc, 120), N'' UTC''), NULL, NULL
 FROM #queues AS q
@@ -624,7 +652,7 @@ WHERE q.Side = N''target''
   AND NOT EXISTS (SELECT 1
                   FROM (SELECT TOP (1) la.LandedUtc FROM [logging].[Landing] AS la WITH (NOLOCK) ORDER BY la.RowVersion DESC) AS l
                   WHERE l.LandedUtc > DATEADD(minute, -5, SYSUTCDATETIME()))'),
-    (15, N'monitor-missing', 1, N'no queue monitor', N'queues, server', N'a member of logging_operator', N'',
+    (16, N'monitor-missing', 1, N'no queue monitor', N'queues, server', N'a member of logging_operator', N'',
         N'Activation and broker are on, and nothing watches the queue: the server was just started, or something is wrong with it. Look again in a minute, then switch activation off and on.',
         N'SELECT q.QueueName, NULL, NULL,
     CONCAT(N''EXECUTE [logging].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @restart = 1, @reason = N''''usp_Health: no queue monitor'''', @WhatIf = 0;'')
@@ -634,27 +662,27 @@ WHERE q.IsActivationEnabled = 1
   AND EXISTS (SELECT 1 FROM sys.databases AS d
               WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 1 AND d.is_read_only = 0 AND d.user_access_desc <> N''SINGLE_USER'')
   AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m WHERE m.queue_id = q.QueueId AND m.database_id = DB_ID())'),
-    (16, N'queue-missing', 1, N'queue missing', N'queues', N'whoever deploys', N'',
+    (17, N'queue-missing', 1, N'queue missing', N'queues', N'whoever deploys', N'',
         N'A queue is not in this database, or the module user may not see it: deploying makes it.',
         N'SELECT N''InitiatorQueue'', NULL, NULL, NULL
 WHERE NOT EXISTS (SELECT 1 FROM #queues AS q WHERE q.QueueName = N''InitiatorQueue'' COLLATE DATABASE_DEFAULT)
 UNION ALL
 SELECT N''TargetQueue'', NULL, NULL, NULL
 WHERE NOT EXISTS (SELECT 1 FROM #queues AS q WHERE q.QueueName = N''TargetQueue'' COLLATE DATABASE_DEFAULT)'),
-    (17, N'queue-off', 1, N'queue off', N'queues', N'a member of logging_operator', N'queue-off',
+    (18, N'queue-off', 1, N'queue off', N'queues', N'a member of logging_operator', N'queue-off',
         N'Messages wait; nothing is lost. Five rollbacks in a row switch a queue off: look in vw_Errors first and mend the cause (a full disk, say), then start it.',
         N'SELECT q.QueueName, NULL, NULL,
     CONCAT(N''EXECUTE [logging].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: queue off'''', @WhatIf = 0;'')
 FROM #queues AS q
 WHERE q.IsReceiveEnabled = 0
    OR q.IsEnqueueEnabled = 0'),
-    (18, N'server-set-up', 1, N'messages wait for the server', N'', N'an administrator of the server', N'',
+    (19, N'server-set-up', 1, N'messages wait for the server', N'', N'an administrator of the server', N'',
         N'How the server is set up keeps them from landing, no message does. Nothing is lost. Mend it (7139: raise max text repl size; see vw_Errors): they land within a minute.',
         N'SELECT N''[logging].[Landing]'', CONCAT(COUNT(*), N'' conversations; '', MIN(pa.ErrorNumber), N'': '', MIN(pa.ErrorMessage)), NULL, NULL
 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK)
 WHERE pa.MessageSequence = -3
 HAVING COUNT(*) > 0'),
-    (19, N'service-not-ours', 1, N'service gone or owned by another', N'', N'a member of db_owner', N'',
+    (20, N'service-not-ours', 1, N'service gone or owned by another', N'', N'a member of db_owner', N'',
         N'Our procedures work as the owner of their services, and the right to SEND is checked against it. Where the statement says that there is no such service, deploying makes it.',
         N'/* One of another owner is as invisible to the module user as one that is gone. */
 SELECT N''//redial/logging/initiator'', NULL, NULL, N''ALTER AUTHORIZATION ON SERVICE::[//redial/logging/initiator] TO [logging_module];''
@@ -666,7 +694,7 @@ SELECT N''//redial/logging/target'', NULL, NULL, N''ALTER AUTHORIZATION ON SERVI
 WHERE NOT EXISTS (SELECT 1 FROM sys.services AS s
                   WHERE s.name COLLATE Latin1_General_BIN2 = N''//redial/logging/target''
                     AND s.principal_id = DATABASE_PRINCIPAL_ID(N''logging_module''))'),
-    (20, N'activation-procedure-other', 10, N'other activation procedure', N'queues', N'a member of logging_operator', N'',
+    (21, N'activation-procedure-other', 10, N'other activation procedure', N'queues', N'a member of logging_operator', N'',
         N'Expected: [logging].[usp_SenderActivation] and [logging].[usp_TargetActivation], as [logging_module]. Starting the queue sets both; then look in the server''s error log for lines 9724.',
         N'SELECT q.QueueName, CONCAT(q.ActivationProcedure, N'' as '', ISNULL(USER_NAME(q.ActivationUserId), N''somebody else'')), NULL,
     CONCAT(N''EXECUTE [logging].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: other activation procedure'''', @WhatIf = 0;'')
@@ -674,32 +702,18 @@ FROM #queues AS q
 WHERE OBJECT_ID(q.ActivationProcedure) IS NOT NULL
   AND (OBJECT_ID(q.ActivationProcedure) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N''target'' THEN N''[logging].[usp_TargetActivation]'' ELSE N''[logging].[usp_SenderActivation]'' END, N''P''), -1)
        OR ISNULL(q.ActivationUserId, 0) <> DATABASE_PRINCIPAL_ID(N''logging_module''))'),
-    (21, N'blocking', 10, N'somebody keeps others waiting', N'ours, server', N'an administrator of the server', N'',
+    (22, N'blocking', 10, N'somebody keeps others waiting', N'ours, sessions', N'an administrator of the server', N'',
         N'This session holds what senders, readers or a drain of ours wait for. Ask whoever it is to commit or roll back; what it has sent is lost to nobody. An administrator may end it (KILL): its open work is rolled back.',
-        N'SELECT CONCAT(N''session '', h.SessionId, N'', login '', es.login_name, N'', host '', ISNULL(es.host_name, N''unknown''), N'', program '', ISNULL(es.program_name, N''unknown'')),
-    CONCAT(w.Waiting, N'' wait, the longest for '', w.Seconds, N'' s; transaction open since '', CONVERT(nvarchar(19), b.BegunAt, 120)), NULL, NULL
-FROM (SELECT DISTINCT tl.request_session_id AS SessionId
-      FROM sys.dm_tran_locks AS tl
-      INNER JOIN #ours AS o ON o.ObjectId = tl.resource_associated_entity_id
-      WHERE tl.resource_database_id = DB_ID() AND tl.resource_type = N''OBJECT'' AND tl.request_status = N''GRANT''
-        AND tl.request_session_id <> @@SPID
-        AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.spid = tl.request_session_id)) AS h
-INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = h.SessionId
-CROSS APPLY (SELECT COUNT(*) AS Waiting, MAX(er.wait_time) / 1000 AS Seconds
-             FROM sys.dm_exec_requests AS er
-             WHERE er.blocking_session_id = h.SessionId AND er.database_id = DB_ID()) AS w
-CROSS APPLY (SELECT MIN(a.transaction_begin_time) AS BegunAt
-             FROM sys.dm_tran_session_transactions AS st
-             INNER JOIN sys.dm_tran_active_transactions AS a ON a.transaction_id = st.transaction_id
-             WHERE st.session_id = h.SessionId) AS b
-WHERE w.Seconds >= 10'),
-    (22, N'committed-not-durable', 10, N'committed is not durable', N'', N'a member of db_owner', N'',
+        N'SELECT h.Who, CONCAT(h.Waiting, N'' wait, the longest for '', h.Seconds, N'' s; transaction open since '', CONVERT(nvarchar(19), h.BegunAt, 120)), NULL, NULL
+FROM #sessions AS h
+WHERE h.Seconds >= 10'),
+    (23, N'committed-not-durable', 10, N'committed is not durable', N'', N'a member of db_owner', N'',
         N'What was committed is not yet on disk: a message could be lost when the server stops. ALLOWED is as good.',
         N'SELECT d.name, N''DELAYED_DURABILITY = FORCED'', NULL, N''ALTER DATABASE CURRENT SET DELAYED_DURABILITY = DISABLED;''
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND d.delayed_durability = 2'),
-    (23, N'copies-stranded', 10, N'copies whose messages are nowhere', N'copies, pending, queues', N'a member of logging_operator', N'',
+    (24, N'copies-stranded', 10, N'copies whose messages are nowhere', N'copies, pending, queues', N'a member of logging_operator', N'',
         N'Their dialogs are open, no queue holds a message, and nothing is on its way: somebody has ended the target''s side WITH CLEANUP, or emptied the queue. Nothing is lost: the copies are here. Send them again.',
         N'SELECT CONCAT(N''conversation '', o.ConversationId), CONCAT(N''at most '', o.Copies, N'' messages, oldest '', CONVERT(nvarchar(19), o.OldestUtc, 120), N'' UTC''), NULL,
     CONCAT(N''EXECUTE [logging].[usp_Resend] @handle = '''''', cl.Handle, N'''''', @reason = N''''usp_Health: nowhere else'''', @WhatIf = 0;'')
@@ -710,20 +724,20 @@ WHERE o.IsOld = 1 AND o.IsOver = 0
   AND NOT EXISTS (SELECT 1 FROM #queues AS q WHERE q.IsReceiveEnabled = 0 OR q.IsEnqueueEnabled = 0 OR (q.Side = N''target'' AND ISNULL(q.Messages, 1) > 0))
   AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 1)
   AND NOT EXISTS (SELECT 1 FROM #pending)'),
-    (24, N'database-with-two-owners', 10, N'database with two owners', N'', N'an administrator of the server', N'',
+    (25, N'database-with-two-owners', 10, N'database with two owners', N'', N'an administrator of the server', N'',
         N'The server knows another owner than the database itself, as after a failover or an attach: activation may fail with 15517 or 33009.',
         N'SELECT d.name, SUSER_SNAME(d.owner_sid), NULL, CONCAT(N''ALTER AUTHORIZATION ON DATABASE::'', QUOTENAME(d.name), N'' TO '', QUOTENAME(SUSER_SNAME(d.owner_sid)), N'';'')
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND SUSER_SNAME(d.owner_sid) IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM sys.database_principals AS dp WHERE dp.name = N''dbo'' AND dp.sid = d.owner_sid)'),
-    (25, N'database-without-owner', 10, N'database without owner', N'', N'an administrator of the server', N'',
+    (26, N'database-without-owner', 10, N'database without owner', N'', N'an administrator of the server', N'',
         N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. Runs with another login as you choose.',
         N'SELECT d.name, NULL, NULL, CONCAT(N''ALTER AUTHORIZATION ON DATABASE::'', QUOTENAME(d.name), N'' TO [sa];'')
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND SUSER_SNAME(d.owner_sid) IS NULL'),
-    (26, N'dead-letters', 10, N'dead letters unhandled', N'', N'a member of logging_operator', N'dead-letters',
+    (27, N'dead-letters', 10, N'dead letters unhandled', N'', N'a member of logging_operator', N'dead-letters',
         N'vw_DeadLetterCauses counts them by cause. Mend the cause, then replay what it has stopped, a thousand at a time; what was done elsewhere: usp_MarkDeadLetter; what nobody needs: usp_PurgeDeadLetter.',
         N'SELECT N''[logging].[DeadLetter]'',
     CONCAT(CASE WHEN g.InAll > 50000 THEN N''at least 50000'' ELSE CONVERT(nvarchar(20), g.InAll) END, N'' in '', g.Causes,
@@ -747,14 +761,14 @@ FROM (SELECT TOP (1) c.Code, c.MessageType, c.ReasonLike, c.Letters, c.Example,
 CROSS APPLY (SELECT CONCAT(N''EXECUTE [logging].[usp_ReplayDeadLetter] @code = '', ISNULL(g.Code, 0),
     N'', @messageType = N'''''', REPLACE(ISNULL(g.MessageType, N''''), N'''''''', N''''''''''''), N'''''', @reasonLike = N'''''', REPLACE(g.ReasonLike, N'''''''', N''''''''''''),
     N'''''', @reason = N''''usp_Health: mended'''', @WhatIf = 0;'') AS Statement) AS s'),
-    (27, N'deployment-unfinished', 10, N'deployment has not come to its end', N'', N'whoever deploys', N'',
+    (28, N'deployment-unfinished', 10, N'deployment has not come to its end', N'', N'whoever deploys', N'',
         N'It has closed the gate, and usp_Send refuses with 50102: deploying again opens it.',
         N'SELECT N''logging'', CONCAT(N''since '', CONVERT(nvarchar(19), g.ChangedUtc, 120), N'' UTC''), CONCAT(N''By '', g.ChangedBy, N'': '', g.Reason, N''.''), NULL
 FROM [logging].[Gate] AS g WITH (NOLOCK)
 WHERE g.ConfigId = 1
   AND g.IsOpen = 0
   AND EXISTS (SELECT 1 FROM [logging].[Setting] AS st WITH (NOLOCK) WHERE st.Name = N''deployment.gate'')'),
-    (28, N'dialogs-over', 10, N'messages of dialogs that are over', N'copies', N'a member of logging_operator', N'',
+    (29, N'dialogs-over', 10, N'messages of dialogs that are over', N'copies', N'a member of logging_operator', N'',
         N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: send them again.',
         N'SELECT N''//redial/logging/initiator'', CONCAT(COUNT(*), N'' dialogs''),
     CASE WHEN MAX(o.Copies) > 100000 THEN N''Each dialog goes in one transaction: first see that there is room in the log for about three times the bytes of the largest one, and let it be a quiet hour.'' END,
@@ -762,7 +776,7 @@ WHERE g.ConfigId = 1
 FROM #copies AS o
 WHERE o.IsOver = 1
 HAVING COUNT(*) > 0'),
-    (29, N'gate-closed', 10, N'gate closed', N'', N'a member of logging_operator', N'',
+    (30, N'gate-closed', 10, N'gate closed', N'', N'a member of logging_operator', N'',
         N'usp_Send refuses with 50102, since somebody drains this configuration. When that is over, open it.',
         N'SELECT N''logging'', CONCAT(N''since '', CONVERT(nvarchar(19), g.ChangedUtc, 120), N'' UTC''), CONCAT(N''By '', g.ChangedBy, N'': '', g.Reason, N''.''),
     N''EXECUTE [logging].[usp_OpenGate] @reason = N''''usp_Health: it is over'''';''
@@ -770,43 +784,43 @@ FROM [logging].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
 WHERE g.ConfigId = 1
   AND g.IsOpen = 0
   AND NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WITH (NOLOCK) WHERE st.Name = N''deployment.gate'')'),
-    (30, N'level-too-low', 10, N'compatibility level too low', N'', N'a member of db_owner', N'',
+    (31, N'level-too-low', 10, N'compatibility level too low', N'', N'a member of db_owner', N'',
         N'The procedures need level 130 or more: a function they call is missing below it.',
         N'SELECT d.name, CONCAT(N''level '', d.compatibility_level), NULL, N''ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 130;''
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND d.compatibility_level < 130'),
-    (31, N'pending-access', 10, N'pending: access', N'pending', N'a member of db_owner', N'',
+    (32, N'pending-access', 10, N'pending: access', N'pending', N'a member of db_owner', N'',
         N'The owner of the initiating service may not enter the target''s database, or a key is missing. See the text in vw_Pending.',
         N'SELECT p.ToService, p.Figure, NULL,
     NULL
 FROM #pending AS p
 WHERE p.StatusKind = N''access'''),
-    (32, N'pending-broker-off', 10, N'pending: broker off', N'pending', N'a member of db_owner', N'',
+    (33, N'pending-broker-off', 10, N'pending: broker off', N'pending', N'a member of db_owner', N'',
         N'The broker of the target''s database is off. The text in vw_Pending names it: ALTER DATABASE ... SET ENABLE_BROKER there.',
         N'SELECT p.ToService, p.Figure, NULL,
     NULL
 FROM #pending AS p
 WHERE p.StatusKind = N''broker off'''),
-    (33, N'pending-no-route', 10, N'pending: no route', N'pending', N'a member of db_owner', N'',
+    (34, N'pending-no-route', 10, N'pending: no route', N'pending', N'a member of db_owner', N'',
         N'No route leads to the service. A database is born with AutoCreatedLocal: was it dropped?',
         N'SELECT p.ToService, p.Figure, NULL,
     N''CREATE ROUTE [AutoCreatedLocal] WITH ADDRESS = N''''LOCAL'''';''
 FROM #pending AS p
 WHERE p.StatusKind = N''no route'''),
-    (34, N'pending-no-service', 10, N'pending: no service', N'pending', N'whoever deploys', N'',
+    (35, N'pending-no-service', 10, N'pending: no service', N'pending', N'whoever deploys', N'',
         N'No service of this name is in this instance; names are compared byte by byte. Deploying installs the target.',
         N'SELECT p.ToService, p.Figure, NULL,
     NULL
 FROM #pending AS p
 WHERE p.StatusKind = N''no service'''),
-    (35, N'pending-queue-off', 10, N'pending: queue off', N'pending', N'a member of logging_operator', N'queue-off',
+    (36, N'pending-queue-off', 10, N'pending: queue off', N'pending', N'a member of logging_operator', N'queue-off',
         N'The target queue is off. Find out in vw_Errors what switched it off, then start it.',
         N'SELECT p.ToService, p.Figure, NULL,
     N''EXECUTE [logging].[usp_StartQueue] @reason = N''''usp_Health: queue off'''', @WhatIf = 0;''
 FROM #pending AS p
 WHERE p.StatusKind = N''queue off'''),
-    (36, N'reader-without-receive', 10, N'reader without RECEIVE', N'queues, server', N'a member of logging_operator', N'',
+    (37, N'reader-without-receive', 10, N'reader without RECEIVE', N'queues, server', N'a member of logging_operator', N'',
         N'It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED): it is blocked, as a rule. If it stays so when nobody blocks it any more, switch activation off and on.',
         N'/* Of several the one started last: the others have come to theirs. Both times are the server''s local ones. */
 SELECT q.QueueName, CONCAT(N''session '', r.Session, N'', '', DATEDIFF(second, r.StartedAt, GETDATE()), N'' s''), NULL,
@@ -820,7 +834,7 @@ CROSS APPLY (SELECT TOP (1) t.spid AS Session, es.login_time AS StartedAt
              ORDER BY es.login_time DESC) AS r
 WHERE m.state = N''NOTIFIED''
   AND r.StartedAt < DATEADD(second, -60, GETDATE())'),
-    (37, N'resend-too-large', 10, N'resend too large for activation', N'', N'a member of logging_operator', N'',
+    (38, N'resend-too-large', 10, N'resend too large for activation', N'', N'a member of logging_operator', N'',
         N'It has failed or ended, and its messages wait for you. vw_Errors says why. See to room in the log (three times their bytes) before you send them again.',
         N'SELECT d.Handle, N''more than 100000 messages'', NULL,
     CONCAT(N''EXECUTE [logging].[usp_Resend] @handle = '''''', d.Handle, N'''''', @most = 2000000000, @reason = N''''usp_Health: too large for activation'''', @WhatIf = 0;'')
@@ -833,43 +847,43 @@ CROSS APPLY (SELECT COUNT(*) AS Messages
                    FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                    WHERE sm.ConversationId = d.ConversationId) AS q) AS n
 WHERE n.Messages > 100000'),
-    (38, N'slowed', 10, N'everything is refused', N'', N'a member of logging_operator', N'dead-letters',
+    (39, N'slowed', 10, N'everything is refused', N'', N'a member of logging_operator', N'dead-letters',
         N'What these conversations bring becomes dead letters, so one message a second of them is tried; all others go on. Mend the cause: at the first message that lands they go on too. vw_DeadLetterCauses names the causes.',
         N'SELECT N''[logging].[TargetQueue]'', CONCAT(COUNT(*), N'' conversations, at most '', MAX(pa.Attempts), N'' in a row, code '', MAX(pa.ErrorNumber)), NULL, NULL
 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK)
 WHERE pa.MessageSequence = -5 AND pa.Attempts >= 100
 HAVING COUNT(*) > 0'),
-    (39, N'broker-identity-twice', 50, N'another database with this broker''s identity', N'server', N'an administrator of the server', N'',
+    (40, N'broker-identity-twice', 50, N'another database with this broker''s identity', N'server', N'an administrator of the server', N'',
         N'A copy of this database was restored or attached on this server. Only one of them can have its broker on (9772), and messages from elsewhere may reach the wrong one. The statement gives the other a new identity and removes its conversations: first see which of the two is the copy.',
         N'SELECT d.name, CASE d.is_broker_enabled WHEN 1 THEN N''its broker is on'' ELSE N''its broker is off'' END, NULL, CONCAT(N''ALTER DATABASE '', QUOTENAME(d.name), N'' SET NEW_BROKER;'')
 FROM sys.databases AS d
 WHERE d.database_id <> DB_ID()
   AND d.service_broker_guid = (SELECT o.service_broker_guid FROM sys.databases AS o WHERE o.database_id = DB_ID())'),
-    (40, N'database-closes-by-itself', 50, N'database closes by itself', N'', N'a member of db_owner', N'',
+    (41, N'database-closes-by-itself', 50, N'database closes by itself', N'', N'a member of db_owner', N'',
         N'It closes with its last session, and no reader starts until somebody comes.',
         N'SELECT d.name, N''AUTO_CLOSE ON'', NULL, N''ALTER DATABASE CURRENT SET AUTO_CLOSE OFF;''
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND d.is_auto_close_on = 1'),
-    (41, N'dialogs-ending', 50, N'dialogs near the end of their lifetime', N'endpoints', N'a member of logging_operator', N'',
+    (42, N'dialogs-ending', 50, N'dialogs near the end of their lifetime', N'endpoints', N'a member of logging_operator', N'',
         N'Nobody sends on them any more: the next send passes them by. At the end both sides get Error -8489; what has not landed by then is sent again.',
         N'SELECT N''//redial/logging/initiator'', CONCAT(SUM(e.Ending), N'', first '', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N'' UTC''), NULL,
     NULL
 FROM #endpoints AS e
 HAVING SUM(e.Ending) > 0'),
-    (42, N'endpoints-many', 50, N'very many endpoints', N'endpoints', N'a member of logging_operator', N'',
+    (43, N'endpoints-many', 50, N'very many endpoints', N'endpoints', N'a member of logging_operator', N'',
         N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.',
         N'SELECT CONCAT(CASE WHEN e.IsInitiator = 1 THEN N''initiator, '' ELSE N''target, '' END, e.State), CONCAT(N''at least '', e.Endpoints), NULL,
     N''EXECUTE [logging].[usp_EndLeaked] @reason = N''''usp_Health: very many'''', @WhatIf = 0;''
 FROM #endpoints AS e
 WHERE e.Endpoints >= 100000'),
-    (43, N'errors', 50, N'errors in the last hour', N'', N'', N'',
+    (44, N'errors', 50, N'errors in the last hour', N'', N'', N'',
         N'See vw_Errors for the texts.',
         N'SELECT e.ProcedureName, CONCAT(COUNT(*), N'', last '', CONVERT(nvarchar(19), MAX(e.AddedUtc), 120), N'' UTC''), NULL, NULL
 FROM (SELECT TOP (10000) el.ProcedureName, el.AddedUtc FROM [logging].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
 WHERE e.AddedUtc > DATEADD(hour, -1, SYSUTCDATETIME())
 GROUP BY e.ProcedureName'),
-    (44, N'job-failed', 50, N'job failed', N'jobs', N'an administrator of the server', N'',
+    (45, N'job-failed', 50, N'job failed', N'jobs', N'an administrator of the server', N'',
         N'Its history says why.',
         N'SELECT j.name, CONCAT(N''last run '', CONVERT(nvarchar(19), r.LastRun, 120), CASE j.enabled WHEN 0 THEN N'', disabled'' ELSE N'''' END), NULL, NULL
 FROM (VALUES (N''resend stranded'', 60), (N''health'', 60), (N''purge landing'', 2880), (N''purge poison'', 2880), (N''purge logs'', 2880), (N''purge dead letters'', 2880)) AS t(Task, LateMinutes)
@@ -880,7 +894,7 @@ CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_ru
 WHERE js.last_run_outcome = 0
   AND r.LastRun >= DATEADD(minute, -t.LateMinutes, GETDATE())
   AND t.Task <> N''health''             /* it fails on purpose */'),
-    (45, N'job-late', 50, N'job does not run', N'jobs', N'an administrator of the server', N'',
+    (46, N'job-late', 50, N'job does not run', N'jobs', N'an administrator of the server', N'',
         N'SQL Server Agent stands, or the job is disabled or has no schedule.',
         N'SELECT j.name, CONCAT(N''last run '', ISNULL(CONVERT(nvarchar(19), r.LastRun, 120), N''never''), CASE j.enabled WHEN 0 THEN N'', disabled'' ELSE N'''' END), NULL,
     CASE j.enabled WHEN 0 THEN CONCAT(N''EXECUTE msdb.dbo.sp_update_job @job_name = N'''''', REPLACE(j.name, N'''''''', N''''''''''''), N'''''', @enabled = 1;'') END
@@ -890,13 +904,13 @@ LEFT OUTER JOIN msdb.dbo.sysjobservers AS js ON js.job_id = j.job_id
 CROSS APPLY (SELECT DATEADD(second, js.last_run_time / 10000 * 3600 + js.last_run_time / 100 % 100 * 60 + js.last_run_time % 100,
                         CONVERT(datetime2(0), CONVERT(nvarchar(8), NULLIF(js.last_run_date, 0)))) AS LastRun) AS r
 WHERE ISNULL(r.LastRun, j.date_created) < DATEADD(minute, -t.LateMinutes, GETDATE())'),
-    (46, N'job-missing', 50, N'job is missing', N'jobs', N'whoever deploys', N'',
+    (47, N'job-missing', 50, N'job is missing', N'jobs', N'whoever deploys', N'',
         N'Somebody has deleted it: deploying makes it.',
         N'SELECT LEFT(CONCAT(N''Redial logging: '', t.Task, N'', '', DB_NAME()), 128), NULL, NULL, NULL
 FROM (VALUES (N''resend stranded''), (N''health''), (N''purge landing''), (N''purge poison''), (N''purge logs''), (N''purge dead letters'')) AS t(Task)
 WHERE NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs AS j
                   WHERE j.name COLLATE DATABASE_DEFAULT = LEFT(CONCAT(N''Redial logging: '', t.Task, N'', '', DB_NAME()), 128))'),
-    (47, N'landing-past-time', 50, N'landed rows past their time', N'', N'a member of logging_operator', N'',
+    (48, N'landing-past-time', 50, N'landed rows past their time', N'', N'a member of logging_operator', N'',
         N'[retention] keeps 30 days: the purge job does not run. It takes nothing that a reader has not acknowledged (usp_AcknowledgeLanding); where none ever did, give it @upTo.',
         N'/* Not the first row alone: a clock that was ahead may have dated it. */
 SELECT N''[logging].[Landing]'', CONCAT(N''first '', CONVERT(nvarchar(19), la.LandedUtc, 120), N'' UTC''), NULL,
@@ -906,14 +920,14 @@ FROM (SELECT MIN(x.LandedUtc) AS LandedUtc
 CROSS APPLY (SELECT COUNT(*) AS IsThere
              FROM (SELECT TOP (1) k.Reader FROM [logging].[LandingAcknowledged] AS k WITH (NOLOCK) WHERE k.Reader <> N''usp_PurgeLanding'') AS a) AS r
 WHERE la.LandedUtc < DATEADD(day, -31, SYSUTCDATETIME())'),
-    (48, N'leaked', 50, N'leaked conversations', N'leaked', N'a member of logging_operator', N'',
+    (49, N'leaked', 50, N'leaked conversations', N'leaked', N'a member of logging_operator', N'',
         N'Nobody will end them. Look with usp_EndLeaked first. A few DISCONNECTED ones come and go: their EndDialog is just being handled.',
         N'SELECT l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N''at least '' ELSE N'''' END, COUNT(*)), NULL,
     N''EXECUTE [logging].[usp_EndLeaked] @reason = N''''usp_Health: leaked'''', @WhatIf = 0;''
 FROM #leaked AS l
 WHERE l.Action <> N''END WITH CLEANUP''
 GROUP BY l.Action'),
-    (49, N'letters-past-time', 50, N'dead letters past their time', N'', N'a member of logging_operator', N'',
+    (50, N'letters-past-time', 50, N'dead letters past their time', N'', N'a member of logging_operator', N'',
         N'[retention] keeps handled letters for 30 days: the purge job does not run.',
         N'SELECT N''[logging].[DeadLetter]'', CONCAT(N''first '', CONVERT(nvarchar(19), d.AddedUtc, 120), N'' UTC''), NULL,
     N''EXECUTE [logging].[usp_PurgeDeadLetter] @reason = N''''usp_Health: past its time'''', @WhatIf = 0;''
@@ -921,7 +935,7 @@ FROM (SELECT MIN(x.AddedUtc) AS AddedUtc
       FROM (SELECT TOP (10000) dl.AddedUtc, dl.HandledUtc FROM [logging].[DeadLetter] AS dl WITH (NOLOCK) ORDER BY dl.DeadLetterId) AS x
       WHERE x.HandledUtc IS NOT NULL) AS d
 WHERE d.AddedUtc < DATEADD(day, -31, SYSUTCDATETIME())'),
-    (50, N'locks-escalate', 50, N'locks of a table escalate', N'', N'a member of db_owner', N'',
+    (51, N'locks-escalate', 50, N'locks of a table escalate', N'', N'a member of db_owner', N'',
         N'After 5,000 locks one transaction would lock the whole table, and everybody else waits.',
         N'SELECT CONCAT(N''logging'', N''.'', t.name), t.lock_escalation_desc, NULL,
     CONCAT(N''ALTER TABLE '', N''[logging]'', N''.'', QUOTENAME(t.name), N'' SET (LOCK_ESCALATION = DISABLE);'')
@@ -929,13 +943,13 @@ FROM sys.tables AS t
 WHERE t.schema_id = SCHEMA_ID(N''logging'')
   AND t.name IN (N''SessionConversations'', N''ConversationLog'', N''SentMessage'', N''Gate'', N''Everlasting'', N''Inbox'', N''KeySequence'', N''SkippedNumber'', N''SendLedger'')
   AND t.lock_escalation_desc <> N''DISABLE'''),
-    (51, N'logs-past-time', 50, N'log rows past their time', N'', N'a member of logging_operator', N'',
+    (52, N'logs-past-time', 50, N'log rows past their time', N'', N'a member of logging_operator', N'',
         N'[retention] keeps 30 days: the purge job does not run.',
         N'SELECT N''[logging].[ErrorLog]'', CONCAT(N''first '', CONVERT(nvarchar(19), e.AddedUtc, 120), N'' UTC''), NULL,
     N''EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;''
 FROM (SELECT TOP (1) el.AddedUtc FROM [logging].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId) AS e
 WHERE e.AddedUtc < DATEADD(day, -31, SYSUTCDATETIME())'),
-    (52, N'page-locks', 50, N'index locks whole pages', N'', N'a member of db_owner', N'',
+    (53, N'page-locks', 50, N'index locks whole pages', N'', N'a member of db_owner', N'',
         N'Callers that have nothing to do with each other wait for each other, and can deadlock.',
         N'SELECT CONCAT(N''logging'', N''.'', t.name), i.name, NULL,
     CONCAT(N''ALTER INDEX '', QUOTENAME(i.name), N'' ON '', N''[logging]'', N''.'', QUOTENAME(t.name), N'' SET (ALLOW_PAGE_LOCKS = OFF);'')
@@ -945,34 +959,34 @@ WHERE t.schema_id = SCHEMA_ID(N''logging'')
   AND t.name IN (N''SessionConversations'', N''ConversationLog'', N''Inbox'', N''KeySequence'')
   AND i.is_disabled = 0
   AND i.allow_page_locks = 1'),
-    (53, N'pending-busy', 50, N'pending: busy', N'pending', N'', N'',
+    (54, N'pending-busy', 50, N'pending: busy', N'pending', N'', N'',
         N'The target queue is locked, by maintenance say: it is tried again.',
         N'SELECT p.ToService, p.Figure, NULL,
     NULL
 FROM #pending AS p
 WHERE p.StatusKind = N''busy''
   AND p.WaitingSeconds > 300'),
-    (54, N'pending-far-side-ended', 50, N'pending: far side ended', N'pending', N'a member of logging_operator', N'',
+    (55, N'pending-far-side-ended', 50, N'pending: far side ended', N'pending', N'a member of logging_operator', N'',
         N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then send them again.',
         N'SELECT p.ToService, p.Figure, NULL,
     N''EXECUTE [logging].[usp_Resend] @reason = N''''usp_Health: far side ended'''', @WhatIf = 0;''
 FROM #pending AS p
 WHERE p.StatusKind = N''far side ended'''),
-    (55, N'pending-not-tried', 50, N'pending: not tried', N'pending', N'a member of db_owner', N'',
+    (56, N'pending-not-tried', 50, N'pending: not tried', N'pending', N'a member of db_owner', N'',
         N'No attempt for minutes: the broker is off, or the database is in single-user mode.',
         N'SELECT p.ToService, p.Figure, NULL,
     NULL
 FROM #pending AS p
 WHERE p.StatusKind = N''not tried''
   AND p.WaitingSeconds > 300'),
-    (56, N'pending-other', 50, N'pending: other', N'pending', N'', N'',
+    (57, N'pending-other', 50, N'pending: other', N'pending', N'', N'',
         N'The server says why in a text of vw_Pending.',
         N'SELECT p.ToService, p.Figure, NULL,
     NULL
 FROM #pending AS p
 WHERE p.StatusKind = N''other''
   AND p.WaitingSeconds > 300'),
-    (57, N'poison', 50, N'poison messages', N'', N'', N'',
+    (58, N'poison', 50, N'poison messages', N'', N'', N'',
         N'These rows made their transaction roll back: see vw_Errors. At 1 whoever receives one next dead-letters it, and five rollbacks in a row would switch the queue off.',
         N'SELECT N''[logging].[PoisonAttempt]'', CONCAT(COUNT(*), N'', most rollbacks '', MAX(pa.Attempts)), NULL, NULL
 FROM [logging].[PoisonAttempt] AS pa WITH (NOLOCK)
@@ -980,7 +994,7 @@ WHERE pa.LastUtc > DATEADD(minute, -10, SYSUTCDATETIME())     /* one that is sti
   AND pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
   AND pa.MessageSequence <> -5    /* counts refusals */
 HAVING COUNT(*) > 0'),
-    (58, N'priority-missing', 50, N'priority missing', N'', N'whoever deploys', N'',
+    (59, N'priority-missing', 50, N'priority missing', N'', N'whoever deploys', N'',
         N'Not every BROKER PRIORITY of level 3 is there: deploying makes it. Conversations keep the level they began with.',
         N'SELECT DB_NAME(), N''3'', NULL, NULL
 WHERE (SELECT COUNT(*)
@@ -988,12 +1002,12 @@ WHERE (SELECT COUNT(*)
        INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
        WHERE s.name COLLATE Latin1_General_BIN2 IN (N''//redial/logging/initiator'', N''//redial/logging/target'')
          AND cp.priority = 3) < 2'),
-    (59, N'queue-long', 50, N'long queue', N'queues', N'', N'backlog',
+    (60, N'queue-long', 50, N'long queue', N'queues', N'', N'backlog',
         N'Readers do not keep up, or none runs. One conversation feeds one reader only.',
         N'SELECT q.QueueName, CONCAT(N''about '', q.Messages), NULL, NULL
 FROM #queues AS q
 WHERE q.Messages > 100000'),
-    (60, N'queue-out-of-order', 50, N'queue out of order', N'queues', N'a member of logging_operator', N'backlog',
+    (61, N'queue-out-of-order', 50, N'queue out of order', N'queues', N'a member of logging_operator', N'backlog',
         N'After a long backlog: RECEIVE reads many pages for each message. Putting it in order takes the queue while it works.',
         N'/* No page holds less than one row: far more pages than messages are ghosts or empty. */
 SELECT q.QueueName, CONCAT(p.Pages, N'' pages, '', CONVERT(int, p.FragmentationPercent), N'' % out of order''), NULL,
@@ -1002,25 +1016,25 @@ FROM [logging].[ufn_QueuePages]() AS p
 INNER JOIN #queues AS q ON q.QueueName = p.QueueName
 WHERE p.Pages > 1000
   AND (p.Pages > 2 * q.Messages OR p.FragmentationPercent > 50)'),
-    (61, N'queue-poison-handling', 50, N'other poison handling', N'queues', N'a member of logging_operator', N'',
+    (62, N'queue-poison-handling', 50, N'other poison handling', N'queues', N'a member of logging_operator', N'',
         N'Expected: ON for the initiator''s queue, ON for the target''s. On, a full disk switches the queue off; off, a fault spins. Starting the queue sets it.',
         N'SELECT q.QueueName, CONCAT(N''POISON_MESSAGE_HANDLING '', CASE q.IsPoisonHandled WHEN 1 THEN N''ON'' ELSE N''OFF'' END), NULL,
     CONCAT(N''EXECUTE [logging].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: poison handling'''', @WhatIf = 0;'')
 FROM #queues AS q
 WHERE q.IsPoisonHandled <> CASE WHEN q.Side = N''target'' THEN 1 ELSE 1 END'),
-    (62, N'queue-readers', 50, N'other number of readers', N'queues', N'a member of logging_operator', N'',
+    (63, N'queue-readers', 50, N'other number of readers', N'queues', N'a member of logging_operator', N'',
         N'Expected: 1 of the initiator''s queue, 1 of the target''s. Starting the queue sets it; or change the configuration.',
         N'SELECT q.QueueName, CONCAT(q.MaxReaders, N'' readers''), NULL,
     CONCAT(N''EXECUTE [logging].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: readers'''', @WhatIf = 0;'')
 FROM #queues AS q
 WHERE q.MaxReaders <> CASE WHEN q.Side = N''target'' THEN 1 ELSE 1 END'),
-    (63, N'queue-retention', 50, N'queue keeps what was read', N'queues', N'a member of logging_operator', N'',
+    (64, N'queue-retention', 50, N'queue keeps what was read', N'queues', N'a member of logging_operator', N'',
         N'RETENTION is on: the queue grows as long as its dialogs live, and every RECEIVE becomes slower. Starting the queue switches it off.',
         N'SELECT q.QueueName, N''RETENTION ON'', NULL,
     CONCAT(N''EXECUTE [logging].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: retention'''', @WhatIf = 0;'')
 FROM #queues AS q
 WHERE q.IsRetentionEnabled = 1'),
-    (64, N'reader-stalled', 50, N'reader of Landing stands still', N'', N'a member of logging_operator', N'',
+    (65, N'reader-stalled', 50, N'reader of Landing stands still', N'', N'a member of logging_operator', N'',
         N'It has acknowledged nothing for a day, though rows came: usp_PurgeLanding keeps them all for it. A reader that is gone for good: usp_AcknowledgeLanding with @forget = 1.',
         N'SELECT k.Reader, CONCAT(N''since '', CONVERT(nvarchar(19), k.ChangedUtc, 120), N'' UTC''), NULL,
     CONCAT(N''EXECUTE [logging].[usp_AcknowledgeLanding] @reader = N'''''', REPLACE(k.Reader, N'''''''', N''''''''''''), N'''''', @forget = 1;'')
@@ -1030,7 +1044,7 @@ WHERE k.Reader <> N''usp_PurgeLanding''
   AND k.ChangedUtc < DATEADD(day, -1, SYSUTCDATETIME())
   AND l.RowVersion >= k.UpTo
   AND l.LandedUtc < DATEADD(minute, -60, SYSUTCDATETIME())'),
-    (65, N'readers-all-busy', 50, N'all readers at work and the queue grows', N'queues, server', N'whoever deploys', N'backlog',
+    (66, N'readers-all-busy', 50, N'all readers at work and the queue grows', N'queues, server', N'whoever deploys', N'backlog',
         N'More readers help if there are more conversations: a change of the configuration.',
         N'SELECT q.QueueName, CONCAT(r.Running, N'' of '', q.MaxReaders, N'', about '', q.Messages, N'' messages''), NULL, NULL
 FROM #queues AS q
@@ -1038,24 +1052,12 @@ CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
              WHERE t.queue_id = q.QueueId AND t.database_id = DB_ID()) AS r
 WHERE r.Running >= q.MaxReaders
   AND q.Messages > 10000'),
-    (66, N'transaction-forgotten', 50, N'transaction open for long', N'ours, server', N'an administrator of the server', N'',
+    (67, N'transaction-forgotten', 50, N'transaction open for long', N'ours, sessions', N'an administrator of the server', N'',
         N'It has touched our tables or queues and is neither committed nor rolled back: nobody can use its conversation, a drain would wait for it, and the log keeps everything since. Ask whoever it is; the time is the server''s local one.',
-        N'SELECT CONCAT(N''session '', h.SessionId, N'', login '', es.login_name, N'', host '', ISNULL(es.host_name, N''unknown''), N'', program '', ISNULL(es.program_name, N''unknown'')),
-    CONCAT(N''open since '', CONVERT(nvarchar(19), b.BegunAt, 120), N'', '', DATEDIFF(second, b.BegunAt, GETDATE()), N'' s''), NULL, NULL
-FROM (SELECT DISTINCT tl.request_session_id AS SessionId
-      FROM sys.dm_tran_locks AS tl
-      INNER JOIN #ours AS o ON o.ObjectId = tl.resource_associated_entity_id
-      WHERE tl.resource_database_id = DB_ID() AND tl.resource_type = N''OBJECT'' AND tl.request_status = N''GRANT''
-        AND tl.request_session_id <> @@SPID
-        AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.spid = tl.request_session_id)) AS h
-INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = h.SessionId
-CROSS APPLY (SELECT MIN(a.transaction_begin_time) AS BegunAt
-             FROM sys.dm_tran_session_transactions AS st
-             INNER JOIN sys.dm_tran_active_transactions AS a ON a.transaction_id = st.transaction_id
-             WHERE st.session_id = h.SessionId) AS b
-WHERE b.BegunAt < DATEADD(minute, -5, GETDATE())
-  AND NOT EXISTS (SELECT 1 FROM sys.dm_exec_requests AS er WHERE er.blocking_session_id = h.SessionId AND er.wait_time >= 10000)'),
-    (67, N'trigger-of-others', 50, N'trigger on a table of ours', N'', N'a member of db_owner', N'',
+        N'SELECT h.Who, CONCAT(N''open since '', CONVERT(nvarchar(19), h.BegunAt, 120), N'', '', DATEDIFF(second, h.BegunAt, GETDATE()), N'' s''), NULL, NULL
+FROM #sessions AS h
+WHERE h.BegunAt < DATEADD(minute, -5, GETDATE()) AND h.Seconds < 10'),
+    (68, N'trigger-of-others', 50, N'trigger on a table of ours', N'', N'a member of db_owner', N'',
         N'It runs inside every send or landing, and what it raises undoes them; none of ours is on a table. Ask whose it is.',
         N'SELECT CONCAT(N''logging'', N''.'', t.name), tr.name, NULL,
     CONCAT(N''DISABLE TRIGGER '', N''[logging]'', N''.'', QUOTENAME(tr.name), N'' ON '', N''[logging]'', N''.'', QUOTENAME(t.name), N'';'')
@@ -1063,55 +1065,55 @@ FROM sys.triggers AS tr
 INNER JOIN sys.tables AS t ON t.object_id = tr.parent_id
 WHERE t.schema_id = SCHEMA_ID(N''logging'')
   AND tr.is_disabled = 0'),
-    (68, N'unlanded-long', 50, N'messages that do not land', N'copies', N'a member of logging_operator', N'',
+    (69, N'unlanded-long', 50, N'messages that do not land', N'copies', N'a member of logging_operator', N'',
         N'They wait for more than five minutes: look at the queues, the readers and who blocks them. A dialog whose target was ended WITH CLEANUP says nothing before its next message: usp_EndLeaked gives it up once it is closing, usp_Resend with its @handle at once.',
         N'SELECT N''//redial/logging/target'', CONCAT(N''in '', COUNT(*), N'' dialogs, oldest '', CONVERT(nvarchar(19), MIN(o.OldestUtc), 120), N'' UTC''), NULL, NULL
 FROM #copies AS o
 HAVING MIN(o.OldestUtc) < DATEADD(minute, -5, SYSUTCDATETIME())'),
-    (69, N'closed-past-time', 100, N'CLOSED past their time', N'leaked', N'a member of db_owner', N'',
+    (70, N'closed-past-time', 100, N'CLOSED past their time', N'leaked', N'a member of db_owner', N'',
         N'The server should have removed them. Look with usp_EndLeaked first.',
         N'SELECT l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N''at least '' ELSE N'''' END, COUNT(*)), NULL,
     N''EXECUTE [logging].[usp_EndLeaked] @reason = N''''usp_Health: closed past their time'''', @WhatIf = 0;''
 FROM #leaked AS l
 WHERE l.Action = N''END WITH CLEANUP''
 GROUP BY l.Action'),
-    (70, N'priority-in-queues-only', 150, N'priority in the queues only', N'', N'a member of db_owner', N'',
+    (71, N'priority-in-queues-only', 150, N'priority in the queues only', N'', N'a member of db_owner', N'',
         N'HONOR_BROKER_PRIORITY is off: level 3 counts for RECEIVE, which is all there is inside one instance. To other instances it is not sent first. It needs the database for itself.',
         N'SELECT d.name, N''3'', NULL, N''ALTER DATABASE CURRENT SET HONOR_BROKER_PRIORITY ON;''
 FROM sys.databases AS d
 WHERE d.database_id = DB_ID()
   AND d.is_honor_broker_priority_on = 0'),
-    (71, N'queue-length-hidden', 150, N'length of a queue not visible', N'queues', N'a member of db_owner', N'',
+    (72, N'queue-length-hidden', 150, N'length of a queue not visible', N'queues', N'a member of db_owner', N'',
         N'sys.internal_tables does not show the module user the table of its queue. A member of db_owner sees it there and in sys.partitions.',
         N'SELECT q.QueueName, NULL, NULL, NULL
 FROM #queues AS q
 WHERE q.Messages IS NULL'),
-    (72, N'endpoints', 200, N'endpoints', N'endpoints', N'', N'',
+    (73, N'endpoints', 200, N'endpoints', N'endpoints', N'', N'',
         N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.',
         N'SELECT CONCAT(CASE WHEN e.IsInitiator = 1 THEN N''initiator, '' ELSE N''target, '' END, e.State), CONVERT(nvarchar(11), e.Endpoints), NULL, NULL
 FROM #endpoints AS e
 WHERE e.Endpoints < 100000'),
-    (73, N'pending-by-dialog', 200, N'pending dialogs instead of messages', N'', N'', N'',
+    (74, N'pending-by-dialog', 200, N'pending dialogs instead of messages', N'', N'', N'',
         N'logging_module is no member of db_owner, and so it was chosen. vw_Pending has the dialogs whose last try failed, and why; vw_Unlanded has the messages. What is CLOSED past its time, usp_EndLeaked cleans up for a caller who is one.',
         N'SELECT N''sys.transmission_queue'', NULL, NULL, NULL'),
-    (74, N'pending-new', 200, N'messages pending', N'pending', N'', N'',
+    (75, N'pending-new', 200, N'messages pending', N'pending', N'', N'',
         N'No attempt yet, or busy: it is tried again.',
         N'SELECT CONCAT(p.ToService, N'': '', p.StatusKind), p.Figure, NULL, NULL
 FROM #pending AS p
 WHERE p.StatusKind IN (N''not tried'', N''busy'', N''other'')
   AND p.WaitingSeconds <= 300'),
-    (75, N'queue-length', 200, N'messages in a queue', N'queues', N'', N'',
+    (76, N'queue-length', 200, N'messages in a queue', N'queues', N'', N'',
         N'From sys.partitions, without reading the queue.',
         N'SELECT q.QueueName, CONCAT(N''about '', q.Messages), NULL, NULL
 FROM #queues AS q
 WHERE q.Messages <= 100000'),
-    (76, N'readers-running', 200, N'readers running', N'queues, server', N'', N'',
+    (77, N'readers-running', 200, N'readers running', N'queues, server', N'', N'',
         N'At most one more is started every five seconds.',
         N'SELECT q.QueueName, CONCAT(r.Running, N'' of '', q.MaxReaders), NULL, NULL
 FROM #queues AS q
 CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
              WHERE t.queue_id = q.QueueId AND t.database_id = DB_ID()) AS r'),
-    (77, N'rows', 200, N'rows in a table', N'', N'', N'',
+    (78, N'rows', 200, N'rows in a table', N'', N'', N'',
         N'Kept by [retention]: landing 30, log 30, dead letters 30 days (0: for ever).',
         N'SELECT CONCAT(N''logging'', N''.'', o.name), CONCAT(N''about '', SUM(p.rows)), NULL, NULL
 FROM sys.objects AS o
@@ -1119,12 +1121,12 @@ INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
 WHERE o.object_id IN (OBJECT_ID(N''[logging].[Landing]'', N''U''), OBJECT_ID(N''[logging].[ConversationLog]'', N''U''),
     OBJECT_ID(N''[logging].[ErrorLog]'', N''U''), OBJECT_ID(N''[logging].[DeadLetter]'', N''U''))
 GROUP BY o.name'),
-    (78, N'unlanded', 200, N'messages that have not landed', N'copies', N'', N'',
+    (79, N'unlanded', 200, N'messages that have not landed', N'copies', N'', N'',
         N'On their way: see vw_Unlanded.',
         N'SELECT N''//redial/logging/target'', CONCAT(N''in '', COUNT(*), N'' dialogs, oldest '', CONVERT(nvarchar(19), MIN(o.OldestUtc), 120), N'' UTC''), NULL, NULL
 FROM #copies AS o
 HAVING MIN(o.OldestUtc) >= DATEADD(minute, -5, SYSUTCDATETIME())'),
-    (79, N'version', 200, N'version', N'', N'', N'',
+    (80, N'version', 200, N'version', N'', N'', N'',
         N'What is installed, since when, by whom.',
         N'SELECT TOP (1) h.ConfigName, h.Version, CONCAT(N''Deployed '', CONVERT(nvarchar(19), h.DeployedUtc, 120), N'' UTC by '', h.DeployedBy, N''.''), NULL
 FROM [logging].[DeploymentHistory] AS h WITH (NOLOCK)
@@ -1334,6 +1336,14 @@ Example: EXECUTE [logging].[usp_Health];';
         MaxReaders smallint NULL,
         IsRetentionEnabled bit NOT NULL,
         IsPoisonHandled bit NULL
+    );
+    CREATE TABLE #sessions
+    (
+        SessionId int NOT NULL PRIMARY KEY,
+        Who nvarchar(600) COLLATE DATABASE_DEFAULT NULL,
+        BegunAt datetime NULL,
+        Waiting int NOT NULL,
+        Seconds int NOT NULL
     );
 
     INSERT INTO @parts (PartId, Id, Priority, Title, Needs, Who, Page, Advice, Query)
@@ -1817,7 +1827,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'a234301b6db83967 4', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'8be99e47c6f3c629 4', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

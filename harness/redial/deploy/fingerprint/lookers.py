@@ -1,10 +1,13 @@
 """Who may look, and no more: the rights that verification asks for are no finding.
 
 Rows of the tables that it reads itself, none of which holds a message, and definitions. All of them
-together and nothing else make a looker; a part of them is somebody's right as any other.
+together and nothing else make a looker; a part of them is somebody's right as any other. And what
+blocking.sql lets operators call.
 """
 
 from __future__ import annotations
+
+import re
 
 from redial.deploy.fingerprint.model import (
     DATABASE_PERMISSION,
@@ -24,6 +27,8 @@ from redial.quoting import qualified, quote_name
 
 DEFINITIONS = "VIEW DEFINITION"
 """The right on the database without which the catalog hides things."""
+SESSIONS = re.compile(r"redial_.+_sessions")
+"""What blocking.sql calls its procedure."""
 EVERYBODY, GUEST = "public", "guest"
 """The role every user of a database is in, and the user of logins that have none: never lookers."""
 
@@ -57,6 +62,7 @@ def looking_rights(found: Catalog) -> dict[Thing, str]:
             for thing, own in found.items()
             if _plain(thing, DATABASE_PERMISSION, own, DEFINITIONS) and own[GRANTEE] in lookers
         },
+        **{thing: own[GRANTEE] for thing, own in found.items() if _sees_sessions(thing, own)},
     }
 
 
@@ -66,6 +72,12 @@ def _reads(thing: Thing, own: dict[str, str]) -> bool:
         return False
     ours = own[ON_NAME] in CONTENTS and not own[ON_SCHEMA] and not own[ON_COLUMN]
     return ours and own[GRANTEE] not in (EVERYBODY, GUEST)
+
+
+def _sees_sessions(thing: Thing, own: dict[str, str]) -> bool:
+    """Whether an administrator has given it, with blocking.sql."""
+    given = _plain(thing, "permission", own, "EXECUTE") and own[ON_SCHEMA] == "dbo"
+    return given and SESSIONS.fullmatch(own[ON_NAME]) is not None
 
 
 def _plain(thing: Thing, kind: str, own: dict[str, str], permission: str) -> bool:
