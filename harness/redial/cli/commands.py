@@ -23,7 +23,7 @@ from redial.cli.deploy_commands import (
     verify,
 )
 from redial.cli.jobs import audit, land
-from redial.cli.operate_commands import deadletters, doctor, report, trace
+from redial.cli.operate_commands import deadletters, doctor, metrics, report, top, trace
 
 __all__ = [
     "adopt",
@@ -35,10 +35,12 @@ __all__ = [
     "drift",
     "history",
     "land",
+    "metrics",
     "plan",
     "repair",
     "report",
     "rollback",
+    "top",
     "trace",
     "uninstall",
     "verify",

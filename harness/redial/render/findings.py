@@ -189,13 +189,14 @@ class Register:
     def looks(self) -> list[Look]:
         """Those that a finding of this configuration needs. Raises FindingError, TemplateError."""
         needed = {need for finding in self.findings for need in finding.needs} - set(CALLER)
+        return [self.look(name) for name in sorted(needed)]
+
+    def look(self, name: str) -> Look:
+        """One of them. Raises FindingError, TemplateError."""
         files = {p.name.removesuffix(SUFFIX): p for p in _files(self._templates, LOOKS)}
-        if missing := needed - files.keys():
-            raise FindingError(f"no file of {LOOKS} is called {', '.join(sorted(missing))}")
-        looks = []
-        for name in sorted(needed):
-            said = _said(files[name])
-            fill = str(self._environment.get_template(f"{LOOKS}/{name}{SUFFIX}").module).strip()
-            table = said["table"].strip("\n")
-            looks.append(Look(name, said["says"], table, fill, said.get("needs", "")))
-        return looks
+        if name not in files:
+            raise FindingError(f"no file of {LOOKS} is called {name}")
+        said = _said(files[name])
+        fill = str(self._environment.get_template(f"{LOOKS}/{name}{SUFFIX}").module).strip()
+        table = said["table"].strip("\n")
+        return Look(name, said["says"], table, fill, said.get("needs", ""))

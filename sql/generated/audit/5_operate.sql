@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'8d11fd3507f6bc83 [4-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c61556d95dde7b95 [4-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'4_monitor.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 5_operate.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -547,7 +547,7 @@ BEGIN
     BEGIN
         SET @text = NULL;
         SELECT TOP (1) @session = h.SessionId,
-            @text = LEFT(CONCAT(N'session ', h.SessionId, N' (login ', es.login_name, N', host ', ISNULL(es.host_name, N'unknown'),
+            @text = LEFT(CONCAT(N'session ', h.SessionId, N' (login ', es.original_login_name, N', host ', ISNULL(es.host_name, N'unknown'),
                 N', program ', ISNULL(es.program_name, N'unknown'), N', transaction open since ', CONVERT(nvarchar(19), b.BegunAt, 120), N' server time)'), 300)
         FROM @holders AS h
         INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = h.SessionId
@@ -1910,7 +1910,7 @@ Example: EXECUTE [audit].[usp_StartQueue] @reason = N''disk is free again'', @Wh
 END;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'8d11fd3507f6bc83 5', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c61556d95dde7b95 5', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

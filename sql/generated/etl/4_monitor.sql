@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9ce1fd329d184602 [3-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'0da8a65c9a229b4b [3-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'3_pieces.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -591,7 +591,7 @@ ELSE IF HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER STATE'') = 1 OR HAS_PERMS_B
 BEGIN
 INSERT INTO #sessions (SessionId, Who, BegunAt, Waiting, Seconds)
     SELECT h.SessionId,
-        CONCAT(N''session '', h.SessionId, N'', login '', es.login_name, N'', host '', ISNULL(es.host_name, N''unknown''), N'', program '', ISNULL(es.program_name, N''unknown'')),
+        CONCAT(N''session '', h.SessionId, N'', login '', es.original_login_name, N'', host '', ISNULL(es.host_name, N''unknown''), N'', program '', ISNULL(es.program_name, N''unknown'')),
         b.BegunAt, w.Waiting, ISNULL(w.Seconds, 0)
     FROM (SELECT DISTINCT tl.request_session_id AS SessionId
           FROM sys.dm_tran_locks AS tl
@@ -1236,6 +1236,163 @@ Example: EXECUTE [etl].[usp_CheckHealth] @failAt = 50;';
     THROW 50290, @message, 1;
 END;
 GO
+CREATE OR ALTER PROCEDURE [etl].[usp_Figures]
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* For a screen that is drawn every few seconds, and for a monitoring system: figures, and no advice. Changes nothing.
+   Result set: Name nvarchar(60), Label nvarchar(300), Value bigint; NULL: it cannot be seen. Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's would cut it (F-331) */
+    SET LOCK_TIMEOUT 1000;              /* who watches waits for nobody */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    DECLARE @figures TABLE (Id int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Name nvarchar(60) NOT NULL, Label nvarchar(300) NOT NULL, Value bigint NULL);
+    DECLARE @running TABLE (QueueId int NOT NULL PRIMARY KEY, Readers int NOT NULL);
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Figures gives what redial top and redial metrics show of configuration etl, as numbers.
+Columns: Name; Label, of what (a queue, a table, a state); Value. Rows of tables and queues are about: from sys.partitions.
+It changes nothing, counts no queue by reading it, and waits for nobody longer than a second.
+Example: EXECUTE [etl].[usp_Figures];';
+        RETURN 0;
+    END;
+
+    CREATE TABLE #endpoints
+    (
+        IsInitiator bit NOT NULL,
+        State nvarchar(60) COLLATE DATABASE_DEFAULT NOT NULL,
+        Endpoints int NOT NULL,
+        Old int NOT NULL,               /* in use for longer than the configuration lets them */
+        OldestSeconds bigint NOT NULL,
+        Ending int NOT NULL,            /* in use, and near the end of their lifetime */
+        FirstEndUtc datetime NOT NULL,
+        PRIMARY KEY (IsInitiator, State)
+    );
+    CREATE TABLE #queues
+    (
+        QueueId int NOT NULL PRIMARY KEY,
+        QueueName nvarchar(128) COLLATE DATABASE_DEFAULT NOT NULL,
+        Side nvarchar(10) COLLATE DATABASE_DEFAULT NOT NULL,
+        Messages bigint NULL,
+        IsReceiveEnabled bit NOT NULL,
+        IsEnqueueEnabled bit NOT NULL,
+        IsActivationEnabled bit NOT NULL,
+        ActivationProcedure nvarchar(776) COLLATE DATABASE_DEFAULT NULL,
+        ActivationUserId int NULL,
+        MaxReaders smallint NULL,
+        IsRetentionEnabled bit NOT NULL,
+        IsPoisonHandled bit NULL
+    );
+
+    /* ---- 1  Gate and queues. Readers only the server knows: asked as the caller ---- */
+    INSERT INTO @figures (Name, Label, Value)
+    SELECT N'gate_open', N'', g.IsOpen
+    FROM [etl].[Gate] AS g WITH (NOLOCK)   /* waits for no sender */
+    WHERE g.ConfigId = 1;
+
+    INSERT INTO #queues
+        (QueueId, QueueName, Side, Messages, IsReceiveEnabled, IsEnqueueEnabled, IsActivationEnabled, ActivationProcedure,
+         ActivationUserId, MaxReaders, IsRetentionEnabled, IsPoisonHandled)
+    SELECT sq.object_id, q.QueueName, q.Side, q.Messages, q.IsReceiveEnabled, q.IsEnqueueEnabled, q.IsActivationEnabled,
+        q.ActivationProcedure, sq.execute_as_principal_id, q.MaxReaders, q.IsRetentionEnabled, q.IsPoisonMessageHandlingEnabled
+    FROM [etl].[ufn_Queues]() AS q
+    INNER JOIN sys.service_queues AS sq
+        ON sq.object_id = OBJECT_ID(CONCAT(N'[etl]', N'.', QUOTENAME(q.QueueName)), N'SQ');
+
+    EXECUTE AS CALLER;
+    IF HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE') = 1
+        INSERT INTO @running (QueueId, Readers)
+        SELECT q.QueueId, COUNT(t.spid)
+        FROM #queues AS q
+        LEFT OUTER JOIN sys.dm_broker_activated_tasks AS t ON t.queue_id = q.QueueId AND t.database_id = DB_ID()
+        GROUP BY q.QueueId;
+    REVERT;
+
+    INSERT INTO @figures (Name, Label, Value)
+    SELECT v.Name, q.QueueName, v.Value
+    FROM #queues AS q
+    LEFT OUTER JOIN @running AS r ON r.QueueId = q.QueueId
+    CROSS APPLY (VALUES (N'queue_receive_enabled', CONVERT(bigint, q.IsReceiveEnabled)), (N'queue_activation_enabled', q.IsActivationEnabled),
+                        (N'queue_messages', q.Messages), (N'queue_readers', r.Readers), (N'queue_readers_most', q.MaxReaders)) AS v(Name, Value)
+    ORDER BY q.QueueName, v.Name;
+
+    /* ---- 2  Rows ---- */
+    INSERT INTO @figures (Name, Label, Value)
+    SELECT N'rows', o.name, SUM(p.rows)
+    FROM sys.objects AS o
+    INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
+    WHERE o.schema_id = SCHEMA_ID(N'etl')
+      AND o.name IN (N'SentMessage', N'Landing', N'DeadLetter', N'ConversationLog', N'ErrorLog')
+    GROUP BY o.name
+    ORDER BY o.name;
+
+    INSERT INTO @figures (Name, Label, Value)
+    SELECT N'dead_letters_unhandled', N'', COUNT_BIG(CASE WHEN d.HandledUtc IS NULL THEN 1 END)
+    FROM (SELECT TOP (10000) dl.HandledUtc FROM [etl].[DeadLetter] AS dl WITH (NOLOCK) ORDER BY dl.DeadLetterId DESC) AS d
+    UNION ALL
+    SELECT N'errors_last_hour', N'', COUNT_BIG(CASE WHEN e.AddedUtc > DATEADD(hour, -1, SYSUTCDATETIME()) THEN 1 END)
+    FROM (SELECT TOP (10000) el.AddedUtc FROM [etl].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
+    UNION ALL
+    SELECT CASE pa.MessageSequence WHEN -3 THEN N'conversations_waiting' ELSE N'conversations_slowed' END, N'', COUNT_BIG(*)
+    FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
+    WHERE (pa.MessageSequence = -3 OR (pa.MessageSequence = -5 AND pa.Attempts >= 100))
+    GROUP BY pa.MessageSequence
+;
+
+    /* ---- 3  The oldest copy, of the first 1,000 dialogs: one seek each. READPAST: waits for nobody ---- */
+    DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000', @sentUtc datetime2(3), @oldestUtc datetime2(3), @dialogs int = 0;
+    WHILE @dialogs < 1000
+    BEGIN
+        SET @sentUtc = NULL;
+        SELECT TOP (1) @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
+        FROM [etl].[SentMessage] AS sm WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)
+        WHERE sm.ConversationId > @conversationId
+        ORDER BY sm.ConversationId, sm.MessageSequence;
+        IF @sentUtc IS NULL
+            BREAK;
+        SELECT @dialogs = @dialogs + 1, @oldestUtc = CASE WHEN @oldestUtc < @sentUtc THEN @oldestUtc ELSE @sentUtc END;
+    END;
+    INSERT INTO @figures (Name, Label, Value)
+    VALUES (N'unlanded_dialogs', N'', @dialogs), (N'unlanded_oldest_seconds', N'', ISNULL(DATEDIFF_BIG(second, @oldestUtc, SYSUTCDATETIME()), 0));
+
+    /* ---- 4  Dialogs, and what has not reached its queue ---- */
+    INSERT INTO #endpoints (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
+    SELECT e.is_initiator, e.state_desc, COUNT(*),
+        SUM(CASE WHEN e.AgeSeconds > 7800 THEN 1 ELSE 0 END), MAX(ISNULL(e.AgeSeconds, 0)),
+        SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(ISNULL(e.EndUtc, '99991231'))
+    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
+              /* Of dialogs in use only, as in ufn_Conversations. */
+              CASE WHEN sc.Handle IS NOT NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
+              CASE WHEN sc.Handle IS NOT NULL THEN ce.lifetime END AS EndUtc
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+              LEFT OUTER JOIN [etl].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                  ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
+          LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
+              ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
+          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')) AS e
+    GROUP BY e.is_initiator, e.state_desc;
+
+    INSERT INTO @figures (Name, Label, Value)
+    SELECT v.Name, CONCAT(CASE WHEN e.IsInitiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.State), v.Value
+    FROM #endpoints AS e
+    CROSS APPLY (VALUES (N'endpoints', CONVERT(bigint, e.Endpoints)), (N'endpoints_oldest_seconds', NULLIF(e.OldestSeconds, 0))) AS v(Name, Value)
+    WHERE v.Value IS NOT NULL
+    ORDER BY v.Name, e.IsInitiator DESC, e.State;
+
+    INSERT INTO @figures (Name, Label, Value)
+    SELECT v.Name, p.StatusKind, v.Value
+    FROM (SELECT w.StatusKind, COUNT_BIG(*) AS Waiting, MAX(ISNULL(w.WaitingSeconds, 0)) AS Oldest FROM [etl].[vw_Pending] AS w GROUP BY w.StatusKind) AS p
+    CROSS APPLY (VALUES (N'pending', p.Waiting), (N'pending_oldest_seconds', CONVERT(bigint, p.Oldest))) AS v(Name, Value)
+    ORDER BY v.Name, p.StatusKind;
+
+    SELECT f.Name, f.Label, f.Value FROM @figures AS f ORDER BY f.Id;
+    RETURN 0;
+END;
+GO
 CREATE OR ALTER PROCEDURE [etl].[usp_Health]
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
     @Debug bit = 0                      /* 1: print each finding and its cost */
@@ -1443,6 +1600,90 @@ FROM (', p.Query, N') AS q(ObjectName, Figure, More, Statement);') END
     INNER JOIN @parts AS p ON p.Id = d.Id COLLATE DATABASE_DEFAULT;
     SELECT @worst = MIN(u.Priority) FROM #unseen AS u WHERE u.Titles <> N'' AND u.Priority < @worst HAVING COUNT(*) > 0;
     RETURN ISNULL(@worst, 200);
+END;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_Sessions]
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Who holds rows of our tables or messages of our queues in an open transaction; activated readers are not named.
+   Changes nothing, waits for nobody. Result set as @Help = 1 says. Returns 0, or 1: the caller may not see it. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's would cut it (F-331) */
+    SET LOCK_TIMEOUT 1000;              /* who watches waits for nobody */
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Sessions says which sessions hold what is ours in configuration etl, since when, and who waits for them.
+Members of the operator role see them where an administrator has run blocking.sql; who has VIEW SERVER STATE, anyhow.
+Columns: SessionId; Who (login, host, program); BegunAt, the server''s local time; Waiting, how many; Seconds, the longest.
+Example: EXECUTE [etl].[usp_Sessions];';
+        RETURN 0;
+    END;
+
+    CREATE TABLE #ours
+    (
+        ObjectId bigint NOT NULL PRIMARY KEY
+    );
+    CREATE TABLE #sessions
+    (
+        SessionId int NOT NULL PRIMARY KEY,
+        Who nvarchar(600) COLLATE DATABASE_DEFAULT NULL,
+        BegunAt datetime NULL,
+        Waiting int NOT NULL,
+        Seconds int NOT NULL
+    );
+    CREATE TABLE #unseen (Needs nvarchar(60) NOT NULL, Priority tinyint NOT NULL, Titles nvarchar(1000) NOT NULL, Advice nvarchar(1000) NOT NULL);
+
+    INSERT INTO #ours (ObjectId)
+    SELECT t.object_id
+    FROM sys.tables AS t
+    WHERE t.schema_id = SCHEMA_ID(N'etl')
+    UNION
+    SELECT sq.object_id
+    FROM sys.service_queues AS sq
+    WHERE sq.schema_id = SCHEMA_ID(N'etl')
+    UNION
+    SELECT it.object_id                     /* where a queue keeps its messages (F-170) */
+    FROM sys.internal_tables AS it
+    INNER JOIN sys.service_queues AS sq ON sq.object_id = it.parent_object_id
+    WHERE sq.schema_id = SCHEMA_ID(N'etl');
+
+    EXECUTE AS CALLER;                  /* a user of one database is nobody to the server (F-240) */
+    /* As the caller. blocking.sql has made the procedure, if an administrator has run it. */
+    IF HAS_PERMS_BY_NAME(N'[dbo].[redial_etl_sessions]', N'OBJECT', N'EXECUTE') = 1
+        EXECUTE [dbo].[redial_etl_sessions];
+    ELSE IF HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE') = 1
+    BEGIN
+    INSERT INTO #sessions (SessionId, Who, BegunAt, Waiting, Seconds)
+        SELECT h.SessionId,
+            CONCAT(N'session ', h.SessionId, N', login ', es.original_login_name, N', host ', ISNULL(es.host_name, N'unknown'), N', program ', ISNULL(es.program_name, N'unknown')),
+            b.BegunAt, w.Waiting, ISNULL(w.Seconds, 0)
+        FROM (SELECT DISTINCT tl.request_session_id AS SessionId
+              FROM sys.dm_tran_locks AS tl
+              INNER JOIN #ours AS o ON o.ObjectId = tl.resource_associated_entity_id
+              WHERE tl.resource_database_id = DB_ID() AND tl.resource_type = N'OBJECT' AND tl.request_status = N'GRANT'
+                AND tl.request_session_id <> @@SPID
+                AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.spid = tl.request_session_id)) AS h
+        INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = h.SessionId
+        CROSS APPLY (SELECT COUNT(*) AS Waiting, MAX(er.wait_time) / 1000 AS Seconds
+                     FROM sys.dm_exec_requests AS er
+                     WHERE er.blocking_session_id = h.SessionId AND er.database_id = DB_ID()) AS w
+        CROSS APPLY (SELECT MIN(a.transaction_begin_time) AS BegunAt
+                     FROM sys.dm_tran_session_transactions AS st
+                     INNER JOIN sys.dm_tran_active_transactions AS a ON a.transaction_id = st.transaction_id
+                     WHERE st.session_id = h.SessionId) AS b;
+
+    END;
+    ELSE
+        INSERT INTO #unseen (Needs, Priority, Titles, Advice)
+        VALUES (N'sessions', 150, N'', N'Who holds locks only the server knows. An administrator of the server runs blocking.sql of this configuration once, and operators see it; or grants the caller VIEW SERVER STATE (from 2022 on VIEW SERVER PERFORMANCE STATE).');
+    REVERT;
+
+    SELECT s.SessionId, s.Who, s.BegunAt, s.Waiting, s.Seconds FROM #sessions AS s ORDER BY s.Seconds DESC, s.BegunAt, s.SessionId;
+    RETURN CASE WHEN EXISTS (SELECT 1 FROM #unseen) THEN 1 ELSE 0 END;
 END;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_Trace]
@@ -1860,7 +2101,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9ce1fd329d184602 4', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'0da8a65c9a229b4b 4', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -277,25 +277,26 @@ FROM (VALUES
     (N'PROCEDURE', N'usp_CloseEverlasting'), (N'PROCEDURE', N'usp_CloseGate'), (N'PROCEDURE', N'usp_CountRefusals'),
     (N'PROCEDURE', N'usp_Drain'), (N'PROCEDURE', N'usp_DropCopies'), (N'PROCEDURE', N'usp_EndInitiator'),
     (N'PROCEDURE', N'usp_EndLeaked'), (N'PROCEDURE', N'usp_EndLeakedOne'), (N'PROCEDURE', N'usp_EndPartition'),
-    (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_FindPoison'), (N'PROCEDURE', N'usp_Health'),
-    (N'PROCEDURE', N'usp_InTheWay'), (N'PROCEDURE', N'usp_LandBatch'), (N'PROCEDURE', N'usp_LandRow'),
-    (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'), (N'PROCEDURE', N'usp_MarkDeadLetter'),
-    (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'), (N'PROCEDURE', N'usp_PickConversation'),
-    (N'PROCEDURE', N'usp_PurgeDeadLetter'), (N'PROCEDURE', N'usp_PurgeInbox'), (N'PROCEDURE', N'usp_PurgeLanding'),
-    (N'PROCEDURE', N'usp_PurgeLogs'), (N'PROCEDURE', N'usp_PurgePoison'), (N'PROCEDURE', N'usp_PurgeSendLedger'),
-    (N'PROCEDURE', N'usp_QueueTrouble'), (N'PROCEDURE', N'usp_ReadErrorBody'), (N'PROCEDURE', N'usp_RecordPoison'),
-    (N'PROCEDURE', N'usp_RecycleConversation'), (N'PROCEDURE', N'usp_RecycleInOneTransaction'),
-    (N'PROCEDURE', N'usp_RehearseLanding'), (N'PROCEDURE', N'usp_ReopenGate'), (N'PROCEDURE', N'usp_ReorganizeQueue'),
-    (N'PROCEDURE', N'usp_ReplayDeadLetter'), (N'PROCEDURE', N'usp_Resend'), (N'PROCEDURE', N'usp_ResendLeft'),
-    (N'PROCEDURE', N'usp_ResendPending'), (N'PROCEDURE', N'usp_ResendStranded'), (N'PROCEDURE', N'usp_RetireIdle'),
-    (N'PROCEDURE', N'usp_SeesPending'), (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'),
-    (N'PROCEDURE', N'usp_SendEndOfStream'), (N'PROCEDURE', N'usp_SenderActivation'),
-    (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'), (N'PROCEDURE', N'usp_StartQueue'),
-    (N'PROCEDURE', N'usp_TakeTurn'), (N'PROCEDURE', N'usp_TargetActivation'), (N'PROCEDURE', N'usp_Trace'),
-    (N'PROCEDURE', N'usp_WaitForEnds'), (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'),
-    (N'VIEW', N'vw_Conversations'), (N'VIEW', N'vw_DeadLetterCauses'), (N'VIEW', N'vw_DeadLetters'),
-    (N'VIEW', N'vw_Errors'), (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Findings'), (N'VIEW', N'vw_Pending'),
-    (N'VIEW', N'vw_Queues'), (N'VIEW', N'vw_Unlanded'),
+    (N'PROCEDURE', N'usp_EndTarget'), (N'PROCEDURE', N'usp_Figures'), (N'PROCEDURE', N'usp_FindPoison'),
+    (N'PROCEDURE', N'usp_Health'), (N'PROCEDURE', N'usp_InTheWay'), (N'PROCEDURE', N'usp_LandBatch'),
+    (N'PROCEDURE', N'usp_LandRow'), (N'PROCEDURE', N'usp_LogError'), (N'PROCEDURE', N'usp_Mark'),
+    (N'PROCEDURE', N'usp_MarkDeadLetter'), (N'PROCEDURE', N'usp_MoveCopies'), (N'PROCEDURE', N'usp_OpenGate'),
+    (N'PROCEDURE', N'usp_PickConversation'), (N'PROCEDURE', N'usp_PurgeDeadLetter'), (N'PROCEDURE', N'usp_PurgeInbox'),
+    (N'PROCEDURE', N'usp_PurgeLanding'), (N'PROCEDURE', N'usp_PurgeLogs'), (N'PROCEDURE', N'usp_PurgePoison'),
+    (N'PROCEDURE', N'usp_PurgeSendLedger'), (N'PROCEDURE', N'usp_QueueTrouble'), (N'PROCEDURE', N'usp_ReadErrorBody'),
+    (N'PROCEDURE', N'usp_RecordPoison'), (N'PROCEDURE', N'usp_RecycleConversation'),
+    (N'PROCEDURE', N'usp_RecycleInOneTransaction'), (N'PROCEDURE', N'usp_RehearseLanding'),
+    (N'PROCEDURE', N'usp_ReopenGate'), (N'PROCEDURE', N'usp_ReorganizeQueue'), (N'PROCEDURE', N'usp_ReplayDeadLetter'),
+    (N'PROCEDURE', N'usp_Resend'), (N'PROCEDURE', N'usp_ResendLeft'), (N'PROCEDURE', N'usp_ResendPending'),
+    (N'PROCEDURE', N'usp_ResendStranded'), (N'PROCEDURE', N'usp_RetireIdle'), (N'PROCEDURE', N'usp_SeesPending'),
+    (N'PROCEDURE', N'usp_Send'), (N'PROCEDURE', N'usp_SendBatch'), (N'PROCEDURE', N'usp_SendEndOfStream'),
+    (N'PROCEDURE', N'usp_SenderActivation'), (N'PROCEDURE', N'usp_SendMessages'), (N'PROCEDURE', N'usp_SendPrivately'),
+    (N'PROCEDURE', N'usp_Sessions'), (N'PROCEDURE', N'usp_StartQueue'), (N'PROCEDURE', N'usp_TakeTurn'),
+    (N'PROCEDURE', N'usp_TargetActivation'), (N'PROCEDURE', N'usp_Trace'), (N'PROCEDURE', N'usp_WaitForEnds'),
+    (N'PROCEDURE', N'usp_WaitForServer'), (N'PROCEDURE', N'usp_WaitForSlot'), (N'VIEW', N'vw_Conversations'),
+    (N'VIEW', N'vw_DeadLetterCauses'), (N'VIEW', N'vw_DeadLetters'), (N'VIEW', N'vw_Errors'),
+    (N'VIEW', N'vw_FailedConversations'), (N'VIEW', N'vw_Findings'), (N'VIEW', N'vw_Pending'), (N'VIEW', N'vw_Queues'),
+    (N'VIEW', N'vw_Unlanded'),
 (N'QUEUE', N'InitiatorQueue'), (N'QUEUE', N'TargetQueue')
 ) AS k(Kind, Name)
 INNER JOIN sys.objects AS o
@@ -884,7 +885,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'8be99e47c6f3c629 0', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'4601deb0859d267f 0', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

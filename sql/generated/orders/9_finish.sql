@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'4d1ad47983ebb86a [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'd6c4c746668c6867 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -52,14 +52,15 @@ VALUES
     (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e), (N'ufn_Queues', 0x56405f02b9416db3),
     (N'ufn_DialogOf', 0x339f57942bf1f4e5), (N'ufn_DialogTrail', 0xe9ffb75509e9b52c),
     (N'ufn_SentAgain', 0x3a28d60fdeec4036), (N'ufn_Sides', 0x64c62d702aa072f2), (N'ufn_Trail', 0xa689925d54fae43d),
-    (N'vw_Findings', 0x00c6532db7adfe4a), (N'usp_CheckHealth', 0xbe135e59389387fa), (N'usp_Health', 0x037900956a965a66),
+    (N'vw_Findings', 0x9f3bf8513fb384cb), (N'usp_CheckHealth', 0xbe135e59389387fa),
+    (N'usp_Figures', 0x3df86517a7799b24), (N'usp_Health', 0x037900956a965a66), (N'usp_Sessions', 0xedf8c142d4c846c4),
     (N'usp_Trace', 0xe2afbcf5f159e57c), (N'vw_Conversations', 0x99eed79a8314808d),
     (N'vw_DeadLetterCauses', 0x44ce60a87898b5d0), (N'vw_Errors', 0x1aa7bad8e7437a8e),
     (N'vw_FailedConversations', 0x7b1fbac421186b2e), (N'vw_Pending', 0xef61098547258f71),
     (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'IdleWatch', NULL), (N'ufn_DeadLetters', 0x85d5cbbde3bd1841),
     (N'usp_OpenGate', 0xd1d0faa49b22ee57), (N'usp_CloseDialogs', 0x0bc0d826db9dc37c),
     (N'usp_CloseGate', 0x471ab193b8e726c1), (N'usp_EndLeakedOne', 0x3dcd8b83c328e536),
-    (N'usp_InTheWay', 0x3dba171d27a5d60a), (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9),
+    (N'usp_InTheWay', 0x697e1898486cb62b), (N'usp_ReopenGate', 0xa9f8e1bd0f9be4b9),
     (N'usp_WaitForEnds', 0x2b7d7b7c8da568fc), (N'usp_Drain', 0x6792ef4921a1ef71),
     (N'usp_EndLeaked', 0x59791aaf5030a71a), (N'usp_MarkDeadLetter', 0xae4f246481e050af),
     (N'usp_ReorganizeQueue', 0x451e0efadd6bd1e0), (N'usp_ReplayDeadLetter', 0xa1c1e365225326ba),
@@ -93,13 +94,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'4d1ad47983ebb86a 9', @level0type = N'SCHEMA', @level0name = N'orders';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'd6c4c746668c6867 9', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'4d1ad47983ebb86a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'd6c4c746668c6867 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -180,7 +181,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'4d1ad47983ebb86a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'd6c4c746668c6867 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -228,6 +229,8 @@ GRANT SELECT, INSERT ON OBJECT::[orders].[Outbox] TO [orders_sender];
 GRANT EXECUTE ON OBJECT::[orders].[usp_Health] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_CheckHealth] TO [orders_operator];
 GRANT EXECUTE ON OBJECT::[orders].[usp_Trace] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_Figures] TO [orders_operator];
+GRANT EXECUTE ON OBJECT::[orders].[usp_Sessions] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Conversations] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Queues] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Pending] TO [orders_operator];
@@ -270,7 +273,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'4d1ad47983ebb86a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'd6c4c746668c6867 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -345,7 +348,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'4d1ad47983ebb86a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'd6c4c746668c6867 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -661,21 +664,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'4d1ad47983ebb86a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'd6c4c746668c6867 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'4d1ad47983ebb86a6ced02a0982858fca9c8b1b174baaca0ed3d166e9bf143a6'
+           ORDER BY h.DeploymentId DESC), N'') <> N'd6c4c746668c6867deaf82c4ae7499dbc6051bd989bb70ba114d298784cfe244'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'4d1ad47983ebb86a6ced02a0982858fca9c8b1b174baaca0ed3d166e9bf143a6');
+    VALUES (N'orders', N'0.1.0', N'd6c4c746668c6867deaf82c4ae7499dbc6051bd989bb70ba114d298784cfe244');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'4d1ad47983ebb86a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'd6c4c746668c6867 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -791,7 +794,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'4d1ad47983ebb86a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'd6c4c746668c6867 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -848,7 +851,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'4d1ad47983ebb86a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'd6c4c746668c6867 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'orders';

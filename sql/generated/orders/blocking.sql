@@ -21,9 +21,9 @@ DECLARE @password nvarchar(100) = CONVERT(nvarchar(64), CRYPT_GEN_RANDOM(32), 2)
 DECLARE @sql nvarchar(max);
 
 IF ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0) = 0
-    THROW 50230, N'Only a member of sysadmin can run this: it makes a login and gives it VIEW SERVER STATE. Nothing was done.', 1;
+    THROW 50231, N'Only a member of sysadmin can run this: it makes a login and gives it VIEW SERVER STATE. Nothing was done.', 1;
 IF OBJECT_ID(N'[orders].[usp_Health]', N'P') IS NULL
-    THROW 50230, N'This database has no [orders].[usp_Health]. Nothing was done. Next: USE the database that configuration orders is in.', 1;
+    THROW 50231, N'This database has no [orders].[usp_Health]. Nothing was done. Next: USE the database that configuration orders is in.', 1;
 
 BEGIN TRANSACTION;
 
@@ -47,7 +47,7 @@ BEGIN
     SET NOCOUNT ON;
 INSERT INTO #sessions (SessionId, Who, BegunAt, Waiting, Seconds)
     SELECT h.SessionId,
-        CONCAT(N''session '', h.SessionId, N'', login '', es.login_name, N'', host '', ISNULL(es.host_name, N''unknown''), N'', program '', ISNULL(es.program_name, N''unknown'')),
+        CONCAT(N''session '', h.SessionId, N'', login '', es.original_login_name, N'', host '', ISNULL(es.host_name, N''unknown''), N'', program '', ISNULL(es.program_name, N''unknown'')),
         b.BegunAt, w.Waiting, ISNULL(w.Seconds, 0)
     FROM (SELECT DISTINCT tl.request_session_id AS SessionId
           FROM sys.dm_tran_locks AS tl

@@ -52,6 +52,8 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_ReorganizeQueue",
         "usp_CheckHealth",
         "usp_Trace",
+        "usp_Figures",
+        "usp_Sessions",
         right={OPERATOR: EXECUTE},
     ),
     "usp_AcknowledgeLanding": {OPERATOR: EXECUTE, READER: EXECUTE},

@@ -90,6 +90,8 @@ OPERATORS = (
     "usp_Health",
     "usp_CheckHealth",
     "usp_Trace @key = N'k1'",
+    "usp_Figures",
+    "usp_Sessions",
     "usp_RetireIdle @olderThanSeconds = 1, @WhatIf = 0",
     "usp_EndLeaked @WhatIf = 0, @reason = N'day'",
     "usp_Drain @reason = N'day', @WhatIf = 0",

@@ -1,0 +1,178 @@
+"""``redial top``: once for programs, and live in a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from redial.cli.doctor_site import Site
+from redial.cli.top import Screen, drawn, top
+from redial.cli.watching import Seen, Watch
+from redial.config import load
+from redial.operate.doctor import Place
+from redial.operate.figures import Sample, Session, rates
+from redial.paths import CONFIGS
+from tests.product.deploy.conftest import run, status_of
+
+from .test_doctor import operator
+
+__all__ = ["operator"]
+driver = pytest.mark.driver
+PLACE = Place("sql1", "shop")
+
+
+def counted(at: float, landing: int, dead: int, waiting: int) -> Sample:
+    rows = {"Landing": landing, "DeadLetter": dead, "SentMessage": waiting}
+    return Sample(PLACE, at, {("rows", name): n for name, n in rows.items()}, (), ())
+
+
+def test_what_was_sent_is_what_landed_died_or_waits_more():
+    got = rates([counted(0, 100, 1, 10)], [counted(2, 160, 3, 14)])
+    assert (got.sent, got.landed, got.dead) == (33, 30, 1)
+
+
+def test_where_rows_were_removed_nothing_is_said():
+    got = rates([counted(0, 100, 1, 10)], [counted(2, 90, 1, 10)])
+    assert (got.sent, got.landed, got.dead) == (None, None, 0)
+
+
+@driver
+def test_once_as_json_has_every_figure_and_says_what_cannot_be_seen(site, operator, capsys):
+    capsys.readouterr()
+    assert status_of(top, server=operator, once=True, form="json") == 0
+    said = json.loads(capsys.readouterr().out)
+    (database,) = said["databases"]
+    assert database["database"] == "site" and database["error"] is None
+    assert {"name": "gate_open", "label": "", "value": 1} in database["figures"]
+    assert database["sessions"] is None and said["per_second"]["sent"] is None
+
+
+@driver
+def test_once_for_a_person(site, capsys):
+    capsys.readouterr()
+    assert status_of(top, server=site.server, once=True) == 0
+    said = capsys.readouterr().out
+    assert "TargetQueue" in said and "gate open" in said and "\x1b" not in said
+
+
+@driver
+def test_a_database_that_does_not_answer_is_said_and_the_status_is_4(site, capsys):
+    assert status_of(top, server=site.empty, once=True) == 4
+    assert "Next: redial deploy" in capsys.readouterr().out
+
+
+def test_what_does_not_fit_is_said_before_a_server_is_asked(capsys):
+    for options, words in (
+        ({"form": "json"}, "goes with --once only"),
+        ({"form": "yaml", "once": True}, "text, json"),
+        ({"every": 0.01}, "--every 0.01: is no interval"),
+        ({}, "draws on a terminal, and this is none"),
+    ):
+        capsys.readouterr()
+        assert status_of(top, server="Server=127.0.0.1,1;Database=x", **options) == 1
+        assert words in capsys.readouterr().err
+
+
+@driver
+def test_a_lost_connection_leaves_the_last_figures_on_the_screen_and_is_opened_again(site):
+    model = load(CONFIGS / "audit.toml")
+    with Watch(Site(model, site.server, None)) as watch:
+        screen = Screen("audit", watch.look(0))
+        others = (
+            "SELECT session_id FROM sys.dm_exec_sessions "
+            "WHERE session_id <> @@SPID AND is_user_process = 1;"
+        )
+        for (session,) in run(site.server, others):
+            run(site.server, f"KILL {session};")
+        screen.looked(watch.look(2))
+        assert screen.seen[0].trouble is not None and len(screen.known) == 1
+        screen.looked(watch.look(4))
+        assert screen.seen[0].trouble is None and screen.per_second.landed == 0
+
+
+def test_sessions_stand_in_the_order_that_a_key_has_chosen():
+    sessions = (Session(1, "session 1", None, 5, 10), Session(2, "session 2", None, 1, 60))
+    screen = Screen("x", [Seen(PLACE, Sample(PLACE, 0, {}, sessions, ()), None)])
+    from rich.console import Console
+
+    def shown() -> str:
+        console = Console(width=200)
+        with console.capture() as kept:
+            console.print(drawn(screen))
+        return kept.get()
+
+    assert shown().index("session 2") < shown().index("session 1")
+    screen.sort = "the most waiting"
+    assert shown().index("session 1") < shown().index("session 2")
+
+
+class Terminal:
+    """A program in a pseudo-terminal of 100 by 40."""
+
+    def __init__(self, *arguments: str, server: str, cwd) -> None:
+        import fcntl
+        import pty
+        import struct
+        import termios
+
+        self.ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        self.program = subprocess.Popen(
+            [Path(sys.executable).with_name("redial"), *arguments],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=os.environ | {"REDIAL_SERVER": server, "TERM": "xterm-256color"},
+            cwd=cwd,
+            close_fds=True,
+        )
+        os.close(theirs)
+        self.said = ""
+
+    def until(self, words: str) -> str:
+        """Read until these words have come; what has come since the last time."""
+        seen, deadline = "", time.monotonic() + 120
+        while not re.search(words, seen):
+            assert time.monotonic() < deadline, seen
+            ready, _, _ = select.select([self.ours], [], [], 5)
+            if ready:
+                seen += os.read(self.ours, 65536).decode("utf-8", "replace")
+        self.said += seen
+        return seen
+
+    def press(self, key: str) -> None:
+        os.write(self.ours, key.encode())
+
+
+@driver
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")
+def test_it_is_drawn_anew_and_keys_do_what_the_last_line_says(site, tmp_path):
+    (tmp_path / "sql" / "configs").mkdir(parents=True)
+    shutil.copy(CONFIGS / "audit.toml", tmp_path / "sql" / "configs")
+    terminal = Terminal(
+        "top", "--config", "audit", "--every", "0.5", server=site.server, cwd=tmp_path
+    )
+    try:
+        terminal.until("TargetQueue")
+        terminal.until("landed 0.0/s")  # the second look
+        terminal.press("p")
+        terminal.until("paused")
+        terminal.press("w")
+        terminal.until(r"written: audit-top-\w+\.json")
+        terminal.press("q")
+        terminal.until(r"\x1b\[\?1049l")  # the screen that was there before is back
+        assert terminal.program.wait(60) == 0
+    finally:
+        terminal.program.kill()
+    (snapshot,) = tmp_path.glob("audit-top-*.json")
+    assert json.loads(snapshot.read_text())["databases"][0]["database"] == "site"
+    assert "Traceback" not in terminal.said
