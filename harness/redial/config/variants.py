@@ -87,6 +87,16 @@ EXTRAS: dict[str, dict[str, Any]] = {
     "spid-timer-broker_wait": {"database": {"enable_broker": "wait"}},
     "spid-timer-broker_never": {"database": {"enable_broker": "never"}},
     "spid-timer-poison_limit_4": {"poison": {"limit": 4}},
+    "spid-timer-never_slowed": {"poison": {"slow_after": 0}},
+    "application-timer-key-wait": {
+        "conversation": {"key": "application", "order": "key"},
+        "poison": {"after_dead_letter": "wait"},
+    },
+    "application-timer-key-exactly_once-hook-wait": {
+        "conversation": {"key": "application", "order": "key", "delivery": "exactly_once"},
+        "target": {"processing": "hook"},
+        "poison": {"after_dead_letter": "wait"},
+    },
 }
 """What belongs to no axis: once each, on top of the base."""
 

@@ -190,7 +190,9 @@ class Broker(Part):
     @property
     def awake(self) -> bool:
         """Whether it delivers, activates and rings: enabled, in a database that can be written."""
-        return self.enabled and not getattr(self.database, "read_only", False)
+        database = self.database
+        closed = getattr(database, "state", "") == "OFFLINE"
+        return self.enabled and not closed and not getattr(database, "read_only", False)
 
     def take_id(self) -> int:
         """An id for a new message type, contract, service, route or priority."""

@@ -152,6 +152,8 @@ def unavailable(broker: Broker) -> str | None:
     """Why a target database takes no messages, None when it does (28012 with its reasons)."""
     if not broker.enabled:
         return text(28012, text(28013))
+    if getattr(broker.database, "state", "") == "OFFLINE":
+        return text(28012, text(942, broker.database.name))
     if not broker.awake:
         return text(28012, text(28014))
     if _single_user(broker):

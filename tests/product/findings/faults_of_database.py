@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redial.quoting import quote_name
 from redial_broker.exec import replicas
 from tests.product.sql.lab import Client, Lab, configured, send
 
@@ -16,10 +17,11 @@ def lose_owner(lab: Lab) -> None:
     replicas.lose_owner(lab.instance.database("lab"))
 
 
-def restored_copy(lab: Lab) -> None:
+def restored_copy(lab: Lab, name: str = "co]py") -> None:
     """Beside its original: with its broker off, as RESTORE leaves it, and the same identity."""
-    lab.sa.execute("CREATE DATABASE [co]]py]; ALTER DATABASE [co]]py] SET DISABLE_BROKER;")
-    copy, original = (lab.instance.database(name) for name in ("co]py", "lab"))
+    quoted = quote_name(name)
+    lab.sa.execute(f"CREATE DATABASE {quoted}; ALTER DATABASE {quoted} SET DISABLE_BROKER;")
+    copy, original = (lab.instance.database(each) for each in (name, "lab"))
     copy.broker.guid = original.broker.guid
 
 
