@@ -11,7 +11,7 @@ GROUPS = {
     "Start": ("init", "render", "lint"),
     "Deploy": ("plan", "deploy", "verify", "history", "rollback", "uninstall"),
     "After changes by hand, and by other tools": ("drift", "adopt", "baseline", "repair"),
-    "Operate": ("doctor", "report", "trace", "deadletters"),
+    "Operate": ("doctor", "top", "report", "trace", "deadletters", "metrics"),
     "Spark": ("land", "audit"),
     "Try it without SQL Server": ("broker", "demo", "scenario", "explore"),
     "Make Redial itself": (

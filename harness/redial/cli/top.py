@@ -199,7 +199,7 @@ def drawn(screen: Screen) -> RenderableType:
             for e in shown.errors
         ]
     state = "paused   " if screen.paused else ""
-    lines += [Text(""), Text(f"{state}{HELP}   {visible(screen.said)}".rstrip(), style="dim")]
+    lines += [Text(""), Text(f"{state}{HELP}", style="dim"), Text(visible(screen.said))]
     return Group(*lines)
 
 

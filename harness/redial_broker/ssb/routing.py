@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from redial_broker.engine.broker_messages import text
 from redial_broker.engine.differences import differs
+from redial_broker.engine.errors import SqlError
 from redial_broker.ssb.switches import value
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def unavailable(broker: Broker) -> str | None:
     if not broker.enabled:
         return text(28012, text(28013))
     if getattr(broker.database, "state", "") == "OFFLINE":
-        return text(28012, text(942, broker.database.name))
+        return text(28012, SqlError(942, broker.database.name).text)
     if not broker.awake:
         return text(28012, text(28014))
     if _single_user(broker):

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'0da8a65c9a229b4b [3-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b4a7271faac08c7c [3-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'3_pieces.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1426,17 +1426,8 @@ BEGIN
         Advice nvarchar(1000) NOT NULL,
         Query nvarchar(max) NOT NULL
     );
-    DECLARE @part int = 0;
-    DECLARE @id nvarchar(40);
-    DECLARE @key nvarchar(60);
-    DECLARE @title nvarchar(60);
-    DECLARE @needs nvarchar(60);
-    DECLARE @query nvarchar(max);
-    DECLARE @asCaller bit;
-    DECLARE @seesServer bit;
-    DECLARE @seesJobs bit;
-    DECLARE @begun datetime2(3);
-    DECLARE @worst int;
+    DECLARE @part int = 0, @worst int, @begun datetime2(3), @asCaller bit, @seesServer bit, @seesJobs bit;
+    DECLARE @id nvarchar(40), @key nvarchar(60), @title nvarchar(60), @needs nvarchar(60), @query nvarchar(max);
 
     IF @Help = 1
     BEGIN
@@ -1518,11 +1509,8 @@ Example: EXECUTE [etl].[usp_Health];';
     );
     CREATE TABLE #sessions
     (
-        SessionId int NOT NULL PRIMARY KEY,
-        Who nvarchar(600) COLLATE DATABASE_DEFAULT NULL,
-        BegunAt datetime NULL,
-        Waiting int NOT NULL,
-        Seconds int NOT NULL
+        SessionId int NOT NULL PRIMARY KEY, Who nvarchar(600) COLLATE DATABASE_DEFAULT NULL,
+        BegunAt datetime NULL, Waiting int NOT NULL, Seconds int NOT NULL
     );
 
     INSERT INTO @parts (PartId, Id, Priority, Title, Needs, Who, Page, Advice, Query)
@@ -1629,11 +1617,8 @@ Example: EXECUTE [etl].[usp_Sessions];';
     );
     CREATE TABLE #sessions
     (
-        SessionId int NOT NULL PRIMARY KEY,
-        Who nvarchar(600) COLLATE DATABASE_DEFAULT NULL,
-        BegunAt datetime NULL,
-        Waiting int NOT NULL,
-        Seconds int NOT NULL
+        SessionId int NOT NULL PRIMARY KEY, Who nvarchar(600) COLLATE DATABASE_DEFAULT NULL,
+        BegunAt datetime NULL, Waiting int NOT NULL, Seconds int NOT NULL
     );
     CREATE TABLE #unseen (Needs nvarchar(60) NOT NULL, Priority tinyint NOT NULL, Titles nvarchar(1000) NOT NULL, Advice nvarchar(1000) NOT NULL);
 
@@ -2101,7 +2086,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'0da8a65c9a229b4b 4', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b4a7271faac08c7c 4', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -2,7 +2,7 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Redial 0.1.0, configuration etl */
-/* For an administrator of the server, once, in this database: from then on members of etl_operator
+/* For an administrator of the server, once, in this database: from then on members of the operator role
    see in usp_Health and redial doctor which session keeps others waiting, without a right on the server.
 
    It makes a procedure of dbo that writes into a temporary table of its caller who holds locks in this database:
