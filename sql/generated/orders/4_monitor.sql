@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'dc17cd102722c6a2 [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'fd1c7b0a5b102a4d [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1635,34 +1635,34 @@ Example: EXECUTE [orders].[usp_Sessions];';
     WHERE sq.schema_id = SCHEMA_ID(N'orders');
 
     EXECUTE AS CALLER;                  /* a user of one database is nobody to the server (F-240) */
-    /* As the caller. blocking.sql has made the procedure, if an administrator has run it. */
-    IF HAS_PERMS_BY_NAME(N'[dbo].[redial_orders_sessions]', N'OBJECT', N'EXECUTE') = 1
-        EXECUTE [dbo].[redial_orders_sessions];
-    ELSE IF HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE') = 1
-    BEGIN
-    INSERT INTO #sessions (SessionId, Who, BegunAt, Waiting, Seconds)
-        SELECT h.SessionId,
-            CONCAT(N'session ', h.SessionId, N', login ', es.original_login_name, N', host ', ISNULL(es.host_name, N'unknown'), N', program ', ISNULL(es.program_name, N'unknown')),
-            b.BegunAt, w.Waiting, ISNULL(w.Seconds, 0)
-        FROM (SELECT DISTINCT tl.request_session_id AS SessionId
-              FROM sys.dm_tran_locks AS tl
-              INNER JOIN #ours AS o ON o.ObjectId = tl.resource_associated_entity_id
-              WHERE tl.resource_database_id = DB_ID() AND tl.resource_type = N'OBJECT' AND tl.request_status = N'GRANT'
-                AND tl.request_session_id <> @@SPID
-                AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.spid = tl.request_session_id)) AS h
-        INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = h.SessionId
-        CROSS APPLY (SELECT COUNT(*) AS Waiting, MAX(er.wait_time) / 1000 AS Seconds
-                     FROM sys.dm_exec_requests AS er
-                     WHERE er.blocking_session_id = h.SessionId AND er.database_id = DB_ID()) AS w
-        CROSS APPLY (SELECT MIN(a.transaction_begin_time) AS BegunAt
-                     FROM sys.dm_tran_session_transactions AS st
-                     INNER JOIN sys.dm_tran_active_transactions AS a ON a.transaction_id = st.transaction_id
-                     WHERE st.session_id = h.SessionId) AS b;
+    EXECUTE sys.sp_executesql N'/* As the caller. blocking.sql has made the procedure, if an administrator has run it. */
+IF HAS_PERMS_BY_NAME(N''[dbo].[redial_orders_sessions]'', N''OBJECT'', N''EXECUTE'') = 1
+    EXECUTE [dbo].[redial_orders_sessions];
+ELSE IF HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER STATE'') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, N''VIEW SERVER PERFORMANCE STATE'') = 1
+BEGIN
+INSERT INTO #sessions (SessionId, Who, BegunAt, Waiting, Seconds)
+    SELECT h.SessionId,
+        CONCAT(N''session '', h.SessionId, N'', login '', es.original_login_name, N'', host '', ISNULL(es.host_name, N''unknown''), N'', program '', ISNULL(es.program_name, N''unknown'')),
+        b.BegunAt, w.Waiting, ISNULL(w.Seconds, 0)
+    FROM (SELECT DISTINCT tl.request_session_id AS SessionId
+          FROM sys.dm_tran_locks AS tl
+          INNER JOIN #ours AS o ON o.ObjectId = tl.resource_associated_entity_id
+          WHERE tl.resource_database_id = DB_ID() AND tl.resource_type = N''OBJECT'' AND tl.request_status = N''GRANT''
+            AND tl.request_session_id <> @@SPID
+            AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t WHERE t.spid = tl.request_session_id)) AS h
+    INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = h.SessionId
+    CROSS APPLY (SELECT COUNT(*) AS Waiting, MAX(er.wait_time) / 1000 AS Seconds
+                 FROM sys.dm_exec_requests AS er
+                 WHERE er.blocking_session_id = h.SessionId AND er.database_id = DB_ID()) AS w
+    CROSS APPLY (SELECT MIN(a.transaction_begin_time) AS BegunAt
+                 FROM sys.dm_tran_session_transactions AS st
+                 INNER JOIN sys.dm_tran_active_transactions AS a ON a.transaction_id = st.transaction_id
+                 WHERE st.session_id = h.SessionId) AS b;
 
-    END;
-    ELSE
-        INSERT INTO #unseen (Needs, Priority, Titles, Advice)
-        VALUES (N'sessions', 150, N'', N'Who holds locks only the server knows. An administrator of the server runs blocking.sql of this configuration once, and operators see it; or grants the caller VIEW SERVER STATE (from 2022 on VIEW SERVER PERFORMANCE STATE).');
+END;
+ELSE
+    INSERT INTO #unseen (Needs, Priority, Titles, Advice)
+    VALUES (N''sessions'', 150, N'''', N''Who holds locks only the server knows. An administrator of the server runs blocking.sql of this configuration once, and operators see it; or grants the caller VIEW SERVER STATE (from 2022 on VIEW SERVER PERFORMANCE STATE).'');';
     REVERT;
 
     SELECT s.SessionId, s.Who, s.BegunAt, s.Waiting, s.Seconds FROM #sessions AS s ORDER BY s.Seconds DESC, s.BegunAt, s.SessionId;
@@ -2083,7 +2083,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'dc17cd102722c6a2 4', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'fd1c7b0a5b102a4d 4', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO
