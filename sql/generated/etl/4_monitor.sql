@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'93d9afa5901e7474 [3-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'51cd5d79ad22a533 [3-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'3_pieces.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1359,29 +1359,29 @@ Example: EXECUTE [etl].[usp_Figures];';
     VALUES (N'unlanded_dialogs', N'', @dialogs), (N'unlanded_oldest_seconds', N'', ISNULL(DATEDIFF_BIG(second, @oldestUtc, SYSUTCDATETIME()), 0));
 
     /* ---- 4  Dialogs, and what has not reached its queue ---- */
-    INSERT INTO #endpoints (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
-    SELECT e.is_initiator, e.state_desc, COUNT(*),
-        SUM(CASE WHEN e.AgeSeconds > 7800 THEN 1 ELSE 0 END), MAX(ISNULL(e.AgeSeconds, 0)),
-        SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(ISNULL(e.EndUtc, '99991231'))
-    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
-              /* Of dialogs in use only, as in ufn_Conversations. */
-              CASE WHEN sc.Handle IS NOT NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
-              CASE WHEN sc.Handle IS NOT NULL THEN ce.lifetime END AS EndUtc
-          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
-          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-              LEFT OUTER JOIN [etl].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
-                  ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
-              ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')) AS e
-    GROUP BY e.is_initiator, e.state_desc;
+    EXECUTE sys.sp_executesql N'INSERT INTO #endpoints (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
+SELECT e.is_initiator, e.state_desc, COUNT(*),
+    SUM(CASE WHEN e.AgeSeconds > 7800 THEN 1 ELSE 0 END), MAX(ISNULL(e.AgeSeconds, 0)),
+    SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(ISNULL(e.EndUtc, ''99991231''))
+FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
+          /* Of dialogs in use only, as in ufn_Conversations. */
+          CASE WHEN sc.Handle IS NOT NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
+          CASE WHEN sc.Handle IS NOT NULL THEN ce.lifetime END AS EndUtc
+      FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+      INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          LEFT OUTER JOIN [etl].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+              ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
+      LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
+          ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
+      WHERE s.name COLLATE Latin1_General_BIN2 IN (N''//redial/etl/initiator'', N''//redial/etl/target'')) AS e
+GROUP BY e.is_initiator, e.state_desc;';
 
     INSERT INTO @figures (Name, Label, Value)
     SELECT v.Name, CONCAT(CASE WHEN e.IsInitiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.State), v.Value
     FROM #endpoints AS e
     CROSS APPLY (VALUES (N'endpoints', CONVERT(bigint, e.Endpoints)), (N'endpoints_oldest_seconds', NULLIF(e.OldestSeconds, 0))) AS v(Name, Value)
     WHERE v.Value IS NOT NULL
-    ORDER BY v.Name, e.IsInitiator DESC, e.State;
+    ORDER BY v.Name ASC, e.IsInitiator DESC, e.State ASC;
 
     INSERT INTO @figures (Name, Label, Value)
     SELECT v.Name, p.StatusKind, v.Value
@@ -1667,7 +1667,7 @@ ELSE
     VALUES (N''sessions'', 150, N'''', N''Who holds locks only the server knows. An administrator of the server runs blocking.sql of this configuration once, and operators see it; or grants the caller VIEW SERVER STATE (from 2022 on VIEW SERVER PERFORMANCE STATE).'');';
     REVERT;
 
-    SELECT s.SessionId, s.Who, s.BegunAt, s.Waiting, s.Seconds FROM #sessions AS s ORDER BY s.Seconds DESC, s.BegunAt, s.SessionId;
+    SELECT s.SessionId, s.Who, s.BegunAt, s.Waiting, s.Seconds FROM #sessions AS s ORDER BY s.Seconds DESC, s.BegunAt ASC, s.SessionId ASC;
     RETURN CASE WHEN EXISTS (SELECT 1 FROM #unseen) THEN 1 ELSE 0 END;
 END;
 GO
@@ -2086,7 +2086,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'93d9afa5901e7474 4', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'51cd5d79ad22a533 4', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO
