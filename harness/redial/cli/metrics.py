@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -13,8 +12,9 @@ from typing import TYPE_CHECKING
 from redial.cli.configs import load_named
 from redial.cli.doctor_site import Site
 from redial.cli.errors import UserError, command, waits
-from redial.cli.server import EMBEDDED, named_server, user_database
+from redial.cli.server import named_server
 from redial.cli.watching import Seen, Watch
+from redial.cli.whole import replace_whole
 from redial.operate.figures import Sample
 
 if TYPE_CHECKING:
@@ -68,22 +68,18 @@ def metrics(
     from prometheus_client import CollectorRegistry, generate_latest
 
     model = load_named(config)
-    text = named_server(server, must_be_named=True)
-    if text != EMBEDDED:
-        user_database(text, database)  # a wrong option is told before anything is asked
+    site = Site(model, named_server(server, must_be_named=True), database, wait_seconds)
     registry = CollectorRegistry()
-    with Watch(Site(model, text, database, wait_seconds)) as watch:
+    with Watch(site) as watch:
         figures = Figures(watch)
         registry.register(figures)
         if port is not None:
             return _served(registry, address, port)
-        said = generate_latest(registry)
+        said = generate_latest(registry).decode()
     if out:
-        new = Path(out).with_name(f".{Path(out).name}.{os.getpid()}")
-        new.write_bytes(said)
-        new.replace(out)  # who reads it meanwhile has the old one, whole
+        replace_whole(Path(out), said)
     else:
-        sys.stdout.write(said.decode())
+        sys.stdout.write(said)
     troubles = [one.trouble for one in figures.seen if one.trouble]
     for trouble in troubles:
         print(trouble, file=sys.stderr)
@@ -91,7 +87,7 @@ def metrics(
 
 
 def _served(registry: object, address: str, port: int) -> int:
-    """Until interrupted. Raises OSError where the port is taken."""
+    """Until interrupted. Raises UserError where the port is taken."""
     from prometheus_client import start_http_server
 
     try:

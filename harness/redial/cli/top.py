@@ -15,7 +15,7 @@ from redial.cli.configs import load_named
 from redial.cli.doctor_site import Site
 from redial.cli.errors import UserError, command, waits
 from redial.cli.keyboard import keys
-from redial.cli.server import EMBEDDED, named_server, user_database
+from redial.cli.server import named_server
 from redial.cli.watching import Seen, Watch
 from redial.operate.figures import Rates, Sample, Session, rates
 from redial.quoting import visible
@@ -61,10 +61,8 @@ def top(
     if not FASTEST <= every <= SLOWEST:
         raise UserError(f"--every {every:g}", "is no interval", f"use {FASTEST:g} to {SLOWEST:g}")
     model = load_named(config)
-    text = named_server(server, must_be_named=True)
-    if text != EMBEDDED:
-        user_database(text, database)  # a wrong option is told before anything is asked
-    with Watch(Site(model, text, database, wait_seconds)) as watch:
+    site = Site(model, named_server(server, must_be_named=True), database, wait_seconds)
+    with Watch(site) as watch:
         if once:
             return _once(Screen(model.name, watch.look(time.monotonic())), form)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):

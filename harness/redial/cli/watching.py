@@ -20,10 +20,14 @@ class Seen(NamedTuple):
 
 
 class Watch:
-    """Keeps its connections between looks; a context that closes them."""
+    """Keeps its connections between looks; a context that closes them.
+
+    Raises UserError where the server's name is none, before anything is asked.
+    """
 
     def __init__(self, site: Site) -> None:
         self.site = site
+        self._places = site.places()
         self._open: dict[Place, tuple[ExitStack, Any]] = {}
 
     def __enter__(self) -> Watch:
@@ -38,7 +42,7 @@ class Watch:
 
         at: seconds of the client's clock. Raises what is our own fault.
         """
-        return [self._seen(place, name, at) for place, name in self.site.places()]
+        return [self._seen(place, name, at) for place, name in self._places]
 
     def _seen(self, place: Place, name: str | None, at: float) -> Seen:
         try:
