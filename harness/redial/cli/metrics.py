@@ -7,12 +7,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redial.cli.configs import load_named
 from redial.cli.doctor_site import Site
-from redial.cli.errors import UserError, command, waits
+from redial.cli.errors import UserError, command, quoted, waits
 from redial.cli.server import EMBEDDED, named_server, user_database
 from redial.cli.watching import Seen, Watch
 from redial.operate.figures import Sample
@@ -79,15 +80,28 @@ def metrics(
             return _served(registry, address, port)
         said = generate_latest(registry)
     if out:
-        new = Path(out).with_name(f".{Path(out).name}.{os.getpid()}")
-        new.write_bytes(said)
-        new.replace(out)  # who reads it meanwhile has the old one, whole
+        _replaced(Path(out), said)
     else:
         sys.stdout.write(said.decode())
     troubles = [one.trouble for one in figures.seen if one.trouble]
     for trouble in troubles:
         print(trouble, file=sys.stderr)
     return 4 if troubles else 0
+
+
+def _replaced(file: Path, said: bytes) -> None:
+    """Who reads it meanwhile has the old one, whole. Raises UserError, which names the file."""
+    new = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        new.write_bytes(said)
+        new.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        why = "is a folder" if file.is_dir() else f"cannot be written: {error.strerror}"
+        raise UserError(
+            f"--out {quoted(file)}", why, "check the path and its permissions"
+        ) from error
 
 
 def _served(registry: object, address: str, port: int) -> int:
@@ -97,9 +111,9 @@ def _served(registry: object, address: str, port: int) -> int:
     try:
         served, thread = start_http_server(port, addr=address, registry=registry)  # type: ignore[arg-type]
     except OSError as error:
-        raise UserError(
-            f"--port {port}", f"{address} does not give it: {error.strerror}", "choose another port"
-        ) from error
+        taken = f"{address} does not give it: {error.strerror}"
+        next = "choose another port, or another --address"
+        raise UserError(f"--port {port}", taken, next) from error
     print(f"http://{address}:{served.server_port}/metrics, until you press Ctrl+C", flush=True)
     try:
         thread.join()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -35,6 +36,8 @@ SESSIONS = 8
 """Sessions that are shown."""
 UNKNOWN = Rates(None, None, None)
 HELP = "q quit   p pause   s sort   w write a snapshot"
+DUMB = ("dumb", "unknown", "")
+"""TERM of a terminal that draws nothing anew."""
 
 
 @command
@@ -69,6 +72,9 @@ def top(
             return _once(Screen(model.name, watch.look(time.monotonic())), form)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UserError("redial top", "draws on a terminal, and this is none", "add --once")
+        if os.name != "nt" and (term := os.environ.get("TERM", "")) in DUMB:
+            why = "is a terminal on which nothing can be drawn anew"
+            raise UserError(f"TERM={term}", why, "add --once, or set TERM, to xterm say")
         _live(watch, model.name, every)
     return 0
 
@@ -137,7 +143,7 @@ def _once(screen: Screen, form: str) -> int:
         console = Console(markup=False, emoji=False, highlight=False)
         if not console.is_terminal:
             console.width = 120
-        console.print(drawn(screen))
+        console.print(drawn(screen, live=False))
     troubles = [one.trouble for one in screen.seen if one.trouble]
     for trouble in troubles if form == "json" else ():
         print(trouble, file=sys.stderr)
@@ -181,15 +187,17 @@ def _press(screen: Screen, key: str) -> None:
 
 
 # ------------------------------------------------------------------ what it looks like
-def drawn(screen: Screen) -> RenderableType:
-    """The whole screen."""
+def drawn(screen: Screen, *, live: bool = True) -> RenderableType:
+    """The whole screen. live: keys are heard, and an earlier look may stand there."""
     from rich.console import Group
     from rich.text import Text
 
     lines: list[RenderableType] = [Text(_head(screen), style="bold")]
     for one in screen.seen:
         if one.trouble:
-            lines.append(Text(f"not asked, shown as it was before: {one.trouble}", style="red"))
+            before = any(known.place == one.place for known in screen.known)
+            said = "no answer, shown as it was before" if before else "no answer"
+            lines.append(Text(f"{said}: {one.trouble}", style="red"))
     for shown in screen.known:
         lines += [Text(""), Text(visible(str(shown.place)), style="bold"), _queues(shown)]
         lines += [Text(line) for line in _figures(shown)]
@@ -198,6 +206,8 @@ def drawn(screen: Screen) -> RenderableType:
             Text(visible(f"{e.when:%H:%M:%S} {e.procedure} {e.number or ''} {e.message}")[:200])
             for e in shown.errors
         ]
+    if not live:
+        return Group(*lines)
     state = "paused   " if screen.paused else ""
     lines += [Text(""), Text(f"{state}{HELP}", style="dim"), Text(visible(screen.said))]
     return Group(*lines)
@@ -242,7 +252,8 @@ def _number(value: int | None) -> str:
 def _figures(shown: Sample) -> list[str]:
     """Lines of figures, each with what it is."""
     rows = ", ".join(f"{of} {_number(shown.one('rows', of))}" for of in shown.labels("rows"))
-    lines = [f"gate {'open' if shown.one('gate_open') else 'CLOSED'}   rows: {rows}"]
+    gate = {None: "?", 0: "CLOSED"}.get(shown.one("gate_open"), "open")
+    lines = [f"gate {gate}   rows: {rows}"]
     if shown.one("unlanded_dialogs") is not None:
         lines.append(
             f"not landed: {_number(shown.one('rows', 'SentMessage'))} messages, the oldest "

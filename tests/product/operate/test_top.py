@@ -18,7 +18,7 @@ from redial.cli.doctor_site import Site
 from redial.cli.top import Screen, drawn, top
 from redial.cli.watching import Seen, Watch
 from redial.config import load
-from redial.operate.doctor import Place
+from redial.operate.doctor import Place, Trouble, refused
 from redial.operate.figures import Sample, Session, rates
 from redial.paths import CONFIGS
 from tests.product.deploy.conftest import run, status_of
@@ -176,3 +176,35 @@ def test_it_is_drawn_anew_and_keys_do_what_the_last_line_says(site, tmp_path):
     (snapshot,) = tmp_path.glob("audit-top-*.json")
     assert json.loads(snapshot.read_text())["databases"][0]["database"] == "site"
     assert "Traceback" not in terminal.said
+
+
+def test_a_terminal_on_which_nothing_is_drawn_anew_is_refused(capsys, monkeypatch):
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "dumb")
+    assert status_of(top, server="Server=127.0.0.1,1;Database=x") == 1
+    assert "TERM=dumb: is a terminal on which nothing" in capsys.readouterr().err
+
+
+def test_what_was_never_seen_is_not_said_to_be_shown_as_before():
+    from rich.console import Console
+
+    trouble = Trouble("sql1", "Login failed", "check UID")
+    screen = Screen("x", [Seen(PLACE, None, trouble)])
+    console = Console(width=200)
+    with console.capture() as kept:
+        console.print(drawn(screen, live=False))
+    said = kept.get()
+    assert "no answer: sql1: Login failed" in said and "before" not in said and "q quit" not in said
+    screen.known = [Sample(PLACE, 0, {}, None, ())]
+    with console.capture() as kept:
+        console.print(drawn(screen))
+    said = kept.get()
+    assert "shown as it was before" in said and "q quit" in said and "gate ?" in said
+
+
+def test_a_warning_that_hides_an_error_is_not_taken_for_the_cause():
+    raw = "[01003] [Microsoft][ODBC Driver 18][SQL Server]Warning: Null. (8153) (SQLExecDirectW)"
+    model = load(CONFIGS / "audit.toml")
+    why = refused(RuntimeError("01003", raw), "[audit].[usp_Figures]", model, PLACE, 15)
+    assert why.why.startswith("failed; the driver shows the warning") and "verify" not in why.next
