@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redial.cli.configs import load_named
 from redial.cli.doctor_site import Site
-from redial.cli.errors import UserError, command, quoted, waits
-from redial.cli.server import EMBEDDED, named_server, user_database
+from redial.cli.errors import UserError, command, waits
+from redial.cli.server import named_server
 from redial.cli.watching import Seen, Watch
+from redial.cli.whole import replace_whole
 from redial.operate.figures import Sample
 
 if TYPE_CHECKING:
@@ -69,43 +68,26 @@ def metrics(
     from prometheus_client import CollectorRegistry, generate_latest
 
     model = load_named(config)
-    text = named_server(server, must_be_named=True)
-    if text != EMBEDDED:
-        user_database(text, database)  # a wrong option is told before anything is asked
+    site = Site(model, named_server(server, must_be_named=True), database, wait_seconds)
     registry = CollectorRegistry()
-    with Watch(Site(model, text, database, wait_seconds)) as watch:
+    with Watch(site) as watch:
         figures = Figures(watch)
         registry.register(figures)
         if port is not None:
             return _served(registry, address, port)
-        said = generate_latest(registry)
+        said = generate_latest(registry).decode()
     if out:
-        _replaced(Path(out), said)
+        replace_whole(Path(out), said)
     else:
-        sys.stdout.write(said.decode())
+        sys.stdout.write(said)
     troubles = [one.trouble for one in figures.seen if one.trouble]
     for trouble in troubles:
         print(trouble, file=sys.stderr)
     return 4 if troubles else 0
 
 
-def _replaced(file: Path, said: bytes) -> None:
-    """Who reads it meanwhile has the old one, whole. Raises UserError, which names the file."""
-    new = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        new.write_bytes(said)
-        new.replace(file)
-    except OSError as error:
-        with suppress(OSError):
-            new.unlink()
-        why = "is a folder" if file.is_dir() else f"cannot be written: {error.strerror}"
-        raise UserError(
-            f"--out {quoted(file)}", why, "check the path and its permissions"
-        ) from error
-
-
 def _served(registry: object, address: str, port: int) -> int:
-    """Until interrupted. Raises OSError where the port is taken."""
+    """Until interrupted. Raises UserError where the port is taken."""
     from prometheus_client import start_http_server
 
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ from redial.cli.errors import UserError, command, quoted, waits
 from redial.cli.history import HIDDEN
 from redial.cli.installing import reviewed
 from redial.cli.server import named_server, open_server
+from redial.cli.whole import replace_whole
 from redial.config import Config
 from redial.deploy import connect_odbc
 from redial.deploy.accepting import NOTHING_ACCEPTED, Accepted, accept
@@ -120,17 +120,11 @@ def _path(out: str) -> Path:
 def write(page: Page, path: Path) -> Path:
     """Write the page, and the JSON beside it, whose path is returned: each whole, or not at all.
 
-    Raises OSError.
+    Raises UserError.
     """
     beside = path.with_suffix(".json")
     for file, said in ((beside, as_json(page)), (path, html(page))):
-        new = file.with_name(f".{file.name}.{os.getpid()}")
-        try:
-            new.write_text(said, "utf-8")
-            new.replace(file)
-        except OSError:
-            new.unlink(missing_ok=True)
-            raise
+        replace_whole(file, said)
     return beside
 
 

@@ -16,8 +16,8 @@ from redial.cli.configs import load_named
 from redial.cli.doctor_site import Site
 from redial.cli.errors import UserError, command, waits
 from redial.cli.keyboard import keys
-from redial.cli.server import EMBEDDED, named_server, user_database
-from redial.cli.watching import Seen, Watch
+from redial.cli.server import named_server
+from redial.cli.watching import Looking, Seen, Watch
 from redial.operate.figures import Rates, Sample, Session, rates
 from redial.quoting import visible
 
@@ -36,6 +36,9 @@ SESSIONS = 8
 """Sessions that are shown."""
 UNKNOWN = Rates(None, None, None)
 HELP = "q quit   p pause   s sort   w write a snapshot"
+QUIT = ("q", "Q", "\x03", "\x04")
+HEARS = 0.1
+"""Seconds until a look that has come is drawn."""
 DUMB = ("dumb", "unknown", "")
 """TERM of a terminal that draws nothing anew."""
 
@@ -64,10 +67,8 @@ def top(
     if not FASTEST <= every <= SLOWEST:
         raise UserError(f"--every {every:g}", "is no interval", f"use {FASTEST:g} to {SLOWEST:g}")
     model = load_named(config)
-    text = named_server(server, must_be_named=True)
-    if text != EMBEDDED:
-        user_database(text, database)  # a wrong option is told before anything is asked
-    with Watch(Site(model, text, database, wait_seconds)) as watch:
+    site = Site(model, named_server(server, must_be_named=True), database, wait_seconds)
+    with Watch(site) as watch:
         if once:
             return _once(Screen(model.name, watch.look(time.monotonic())), form)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -91,6 +92,8 @@ class Screen:
     per_second: Rates = UNKNOWN
     sort: str = next(iter(SORTS))
     paused: bool = False
+    waits: int = 0
+    """Seconds that an answer has been waited for."""
     said: str = ""
     """In the last line: what a key has done."""
 
@@ -104,7 +107,7 @@ class Screen:
         samples = [one.sample for one in seen if one.sample]
         if len(samples) == len(seen):
             whole = len(self.known) == len(samples)
-            self.per_second = rates(self.known if whole else [], samples)
+            self.per_second = rates(self.known, samples) if whole else UNKNOWN
             self.known = samples
 
     def as_json(self) -> dict[str, Any]:
@@ -154,20 +157,26 @@ def _live(watch: Watch, config: str, every: float) -> None:
     """Until q, Ctrl+C or the end of the terminal."""
     from rich.live import Live
 
-    screen = Screen(config, watch.look(time.monotonic()))
+    screen, looking, due = Screen(config, []), Looking(watch), 0.0
     with keys() as pressed, Live(drawn(screen), screen=True, auto_refresh=False) as live:
-        due = time.monotonic() + every
         while True:
-            live.update(drawn(screen), refresh=True)
-            key = pressed(max(0.0, due - time.monotonic()))
-            if key in ("q", "Q", "\x03", "\x04"):
-                return
+            now = time.monotonic()
+            if now >= due and not (looking.busy or screen.paused):
+                asked, due = now, now + every
+                looking.begin()
+            key = pressed(HEARS if looking.busy else max(0.0, due - now))
+            if key in QUIT:
+                break
             if key:
                 _press(screen, key)
-            if time.monotonic() >= due:
-                due = time.monotonic() + every
-                if not screen.paused:
-                    screen.looked(watch.look(time.monotonic()))
+            seen, before = looking.seen(), screen.waits
+            screen.waits = int(time.monotonic() - asked) if looking.busy else 0
+            if seen is not None and not screen.paused:
+                screen.looked(seen)
+            if key or seen is not None or screen.waits != before:
+                live.update(drawn(screen), refresh=True)
+    if looking.busy:
+        watch.abandon()
 
 
 def _press(screen: Screen, key: str) -> None:
@@ -193,6 +202,9 @@ def drawn(screen: Screen, *, live: bool = True) -> RenderableType:
     from rich.text import Text
 
     lines: list[RenderableType] = [Text(_head(screen), style="bold")]
+    if screen.waits or not (screen.seen or screen.paused):
+        older = "; what stands here is older" * bool(screen.known)
+        lines.append(Text(f"no answer for {screen.waits} s{older}", style="red"))
     for one in screen.seen:
         if one.trouble:
             before = any(known.place == one.place for known in screen.known)

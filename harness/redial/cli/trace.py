@@ -8,7 +8,7 @@ import sys
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from redial.cli.configs import load_named
@@ -76,6 +76,9 @@ def trace(
         missing.append(_refused(failed, site, others[0][0]))
     for each in missing:
         print(f"could not be asked: {each}", file=sys.stderr)
+    if missing:
+        unknown = f" {others[0][0]} was not asked: what has landed there is not known."
+        found = replace(found, says=found.says + unknown)
     print(FORMS[form](found, model, str(home)), end="")
     return found.code
 

@@ -127,6 +127,11 @@ class Config(Section):
         )
 
     @property
+    def sessions_procedure(self) -> str:
+        """The procedure of dbo that blocking.sql makes, and its certificate."""
+        return f"redial_{self.name}_sessions"
+
+    @property
     def carries_key(self) -> bool:
         """Whether the header of a message holds its key."""
         return self.enveloped and (self.traits.named or self.conversation.order == Order.KEY)

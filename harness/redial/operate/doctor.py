@@ -46,8 +46,8 @@ COLUMNS = (
     *("Statement", "Who", "Id", "Page"),
 )
 """Of its result, as ``Row`` has them."""
-_TOOK = re.compile(r"([a-z0-9-]+): (\d+) ms")
-"""What @Debug = 1 prints of each query that was asked."""
+_TOOK = re.compile(r"([a-z0-9-]+): (-?\d+) ms")
+"""What @Debug = 1 prints of each query that was asked; below 0 where the clock was set back."""
 _EARLIER = frozenset({8144, 8145, 8146})
 """Numbers of errors of a procedure that has not the parameter it is given (sys.messages)."""
 WRONG_ARGUMENTS = frozenset({50170, 50175, 50177})
@@ -242,7 +242,7 @@ def _judged(
     place: Place, known: tuple[Finding, ...], rows: list[Row], words: list[str], took: int
 ) -> Look:
     """What was looked for is what the procedure says it has asked, and has not failed."""
-    asked = {found[1]: int(found[2]) for each in words if (found := _TOOK.fullmatch(each))}
+    asked = {found[1]: max(0, int(found[2])) for each in words if (found := _TOOK.fullmatch(each))}
     missed = {one.id for one in known if any(row.hides(one) for row in rows)}
     never = [one.title for one in known if one.id not in asked.keys() | missed]
     if never:

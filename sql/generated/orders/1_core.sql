@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'9a18f53b92906018 [0-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'5092b421300ef8ee [0-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1605,7 +1605,7 @@ BEGIN
         SET @handle = NULL;
         SELECT TOP (1) @handle = pa.ConversationHandle, @code = cl.Code, @description = cl.Reason,
             @allowResend = CASE WHEN pa.Attempts < 5 THEN 1 ELSE 0 END,
-            @counted = CASE WHEN pa.ErrorNumber IS NOT NULL AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()) THEN 1 ELSE 0 END
+            @counted = CASE WHEN pa.ErrorNumber IS NOT NULL AND ABS(DATEDIFF_BIG(millisecond, pa.LastUtc, SYSUTCDATETIME())) < 30000 THEN 1 ELSE 0 END
         FROM [orders].[PoisonAttempt] AS pa WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)   /* one being written: its reader's */
         INNER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)      /* written before the mark */
             ON cl.Handle = pa.ConversationHandle
@@ -1699,7 +1699,8 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
         ORDER BY sm.ConversationId, sm.MessageSequence;
         IF @found = 0
             BREAK;
-        IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
+        /* A time to come is not young: the clock was set back. */
+        IF ABS(DATEDIFF_BIG(millisecond, @sentUtc, SYSUTCDATETIME())) < 1000 * CONVERT(bigint, @olderThanSeconds)
             CONTINUE;
         SELECT @handle = NULL, @state = NULL, @code = 0, @description = NULL;
         SELECT @handle = cl.Handle, @code = ISNULL(cl.Code, 0), @description = cl.Reason
@@ -1750,7 +1751,7 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
         SELECT TOP (1) @found = s.RowId, @conversationId = s.ConversationId, @handle = s.Handle, @state = s.State,
             @code = s.Code, @description = s.Reason, @target = s.Target,
             @resend = CASE WHEN pa.Attempts >= 5 THEN 0 ELSE 1 END,
-            @counted = CASE WHEN pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()) THEN 1 ELSE 0 END
+            @counted = CASE WHEN ABS(DATEDIFF_BIG(millisecond, pa.LastUtc, SYSUTCDATETIME())) < 30000 THEN 1 ELSE 0 END
         FROM @stranded AS s
         LEFT OUTER JOIN [orders].[PoisonAttempt] AS pa WITH (NOLOCK, FORCESEEK)  /* written by this procedure, below */
             ON pa.ConversationHandle = s.ConversationId
@@ -2261,7 +2262,8 @@ AS
 /* Redial 0.1.0, configuration orders */
 /* Chooses what to receive while RECEIVE must not choose. Holds nothing.
    A conversation waits for the server's set-up (PoisonAttempt, -3): five rollbacks would switch the queue off. So
-   what is next is looked at, its landing tried and undone; what fails waits, and is tried again every 15 seconds.
+   what is next is looked at, its landing tried and undone; what fails waits, and is tried again every 15 seconds
+   (a difference of times, either way: a clock that was set back keeps nobody waiting).
    A conversation is slowed (-5, usp_CountRefusals): of all of these one message a second is next.
    Returns 1 with one of both, or 0: none is left. Raises 50214 when the queue is switched off. */
 BEGIN
@@ -2292,15 +2294,15 @@ BEGIN
         IF @waits = 0
             SELECT TOP (1) @handle = pa.ConversationHandle, @mark = pa.MessageSequence
             FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK)
-            WHERE (pa.MessageSequence = -3 AND pa.LastUtc < DATEADD(second, -15, SYSUTCDATETIME()))
+            WHERE (pa.MessageSequence = -3 AND ABS(DATEDIFF_BIG(millisecond, pa.LastUtc, SYSUTCDATETIME())) > 15000)
                OR (pa.MessageSequence = -5 AND pa.Attempts >= 100 AND NOT EXISTS (
                        SELECT 1 FROM [orders].[PoisonAttempt] AS o WITH (NOLOCK)
-                       WHERE o.MessageSequence = -5 AND o.Attempts >= 100 AND o.LastUtc > DATEADD(second, -1, SYSUTCDATETIME())))
+                       WHERE o.MessageSequence = -5 AND o.Attempts >= 100 AND ABS(DATEDIFF_BIG(millisecond, o.LastUtc, SYSUTCDATETIME())) < 1000))
             ORDER BY pa.LastUtc;
         UPDATE pa
         SET LastUtc = SYSUTCDATETIME()
         FROM [orders].[PoisonAttempt] AS pa WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)    /* one row, or another reader's */
-        WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @mark AND pa.LastUtc <= DATEADD(second, -1, SYSUTCDATETIME());
+        WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @mark AND ABS(DATEDIFF_BIG(millisecond, pa.LastUtc, SYSUTCDATETIME())) >= 1000;
         IF @@ROWCOUNT = 0
             SELECT @handle = NULL, @mark = NULL;
         SET @waits = CASE @mark WHEN -3 THEN 1 ELSE 0 END;
@@ -2648,7 +2650,7 @@ SELECT
 FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK);
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'9a18f53b92906018 1', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'5092b421300ef8ee 1', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

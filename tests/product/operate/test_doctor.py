@@ -214,6 +214,18 @@ def test_a_report_without_a_line_is_no_health(site, capsys):
     assert "looked for 0 findings" in said and "queue off" in said
 
 
+def test_what_was_looked_for_while_the_servers_clock_was_set_back_was_looked_for(site, capsys):
+    run(
+        site.server,
+        HEALTH
+        + "PRINT N'queue-off: -1 ms'; PRINT N'queue-long: 7 ms'; SELECT TOP (0) 1 AS Priority, "
+        "N'' AS Finding, N'' AS Object, N'' AS Figure, N'' AS Advice, N'' AS Statement, N'' AS Who, "
+        "N'' AS Id, N'' AS Page;",
+    )
+    _, said = says(capsys, site.server)
+    assert "looked for 2 findings in " in said
+
+
 def test_a_part_of_the_report_that_failed_is_named_and_the_rest_counts(site, capsys):
     run(site.server, OFF + "DROP FUNCTION audit.ufn_QueuePages;")
     status, said = says(capsys, site.server)

@@ -313,13 +313,14 @@ def test_out_takes_the_form_and_the_terminal_text(form, site, tmp_path, capsys):
     written = file.read_text("utf-8")
     assert status_of(doctor, servers=[site.server], form=form) == 0
     printed = capsys.readouterr().out
-    assert len(printed.splitlines()) == len(written.splitlines())
+    assert printed.splitlines()[0] == written.splitlines()[0]
     read = {
         "json": json.loads,
         "sarif": json.loads,
         "junit": lambda s: ElementTree.fromstring(s.encode()),
     }
-    assert read.get(form, str)(printed)
+    for said in (written, printed):
+        assert read.get(form, str)(said)
 
 
 @pytest.mark.driver

@@ -306,3 +306,4 @@ def test_where_the_other_database_does_not_answer_that_is_said(shop, capsys):
     status, said, error = ended(capsys, place(shop), "audit", server=duty, sequence=0)
     assert status == 2 and said.splitlines()[-1].startswith(("pending: ", "at the target: "))
     assert "could not be asked: " in error and f"database {DEPOT}: " in error
+    assert "was not asked: what has landed there is not known." in said

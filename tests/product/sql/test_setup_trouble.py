@@ -103,6 +103,19 @@ def test_twenty_conversations_that_wait_never_switch_the_queue_off(several):
     assert dead(lab) == [] and queue_is_on(lab)
 
 
+def test_a_clock_that_was_set_back_by_a_month_keeps_nobody_waiting():
+    lab = Lab()
+    pause(lab)
+    conversation(lab, LONG, b"next")
+    with longest(lab):
+        lab.sa.execute(START)
+        lab.advance(30)
+        assert lab.rows(WAITING) == [(7139,)]
+        lab.sa.execute("UPDATE audit.PoisonAttempt SET LastUtc = DATEADD(day, 30, LastUtc);")
+    lab.advance(30)
+    assert lab.bodies() == [LONG, b"next"] and lab.rows(WAITING) == []
+
+
 def test_what_stands_before_the_message_that_waits_lands_at_once_once_it_is_in_front():
     """A batch of five hundred cannot land for its last message: the others go one by one, without a pause."""
     lab = Lab()

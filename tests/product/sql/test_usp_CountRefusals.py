@@ -72,6 +72,16 @@ def test_its_neighbours_land_as_fast_as_before(readers):
     assert len(dead(lab)) <= letters + 33 and len(lab.rows(COUNTS)) == 20
 
 
+def test_a_clock_that_was_set_back_by_a_month_keeps_no_slowed_conversation_waiting():
+    lab = slow()
+    conversation(lab, *[BAD] * 60)
+    lab.sa.execute(START)
+    lab.advance(5)
+    lab.sa.execute(MEND + "UPDATE audit.PoisonAttempt SET LastUtc = DATEADD(day, 30, LastUtc);")
+    lab.advance(5)
+    assert len(lab.bodies()) == 60 - len(dead(lab)) > 0 and lab.rows(COUNTS) == []
+
+
 def test_a_refused_message_among_good_ones_slows_nobody():
     lab = slow()
     conversation(lab, *[BAD if number % 9 else b"ok" for number in range(300)])

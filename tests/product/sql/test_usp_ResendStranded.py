@@ -68,6 +68,14 @@ def test_young_ones_are_left_alone():
     assert lab.bodies() == [b"\xa1"]
 
 
+def test_what_was_sent_before_the_clock_was_set_back_by_a_month_is_not_young():
+    lab = stranded("0xA1")
+    lab.rows("UPDATE audit.SentMessage SET SentUtc = DATEADD(day, 30, SentUtc);")
+    lab.rows(CALL.format(100))
+    lab.advance(1)
+    assert lab.bodies() == [b"\xa1"]
+
+
 @pytest.mark.parametrize("isolation", ["OFF", "ON"])
 def test_the_first_message_of_an_open_transaction_is_none_and_keeps_nobody_waiting(isolation):
     """1. A begins a dialog, sends and does not commit. 2. B's dialog is recycled an hour later, and
