@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -428,3 +429,15 @@ def test_probes_run_over_odbc_too():
         [failing] = [run(one, odbc(server.connect)) for one in probes("timer_zero")]
     assert found.settles == {"receive_unknown": "empty"} and found.status == "differs"
     assert failing.settles == {"timer_zero": "error"} and not failing.left_behind
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no /dev/full")
+def test_what_could_not_be_written_is_said_without_a_traceback():
+    redial = Path(sys.executable).with_name("redial")
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [redial, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("standard output: No space left on device\n  Next: make room")
+    assert "Traceback" not in ended.stderr

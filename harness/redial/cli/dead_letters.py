@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -73,8 +74,17 @@ def deadletters(
             )
         )
     elif asked and not yes:
-        print("Nothing was done. Next: the same command with --reason and --yes")
+        print(f"Nothing was done. Next: {_next(answers, verbs[0])}")
     return 0
+
+
+def _next(answers: list[Answer], verb: str) -> str:
+    """What helps behind a look: where nothing fits, to do it would do nothing."""
+    counted = [one.result.get("Matching", one.result.get("DeadLetters")) for one in answers]
+    if any(counted) or None in counted:
+        return "the same command with --reason and --yes"
+    unhandled = "; --purge takes unhandled ones with --include-unhandled only" * (verb == "purge")
+    return f"no letter fits: redial deadletters lists the causes{unhandled}"
 
 
 def _fits(chosen: dict[str, str], verbs: tuple[str, ...], include: bool, form: str) -> None:
@@ -117,7 +127,7 @@ def _value(name: str, word: str) -> str | int:
             "conversation": "a conversation's id or handle",
         }
         raise UserError(
-            f"{name} {word}",
+            f"--{re.sub('Utc$', '-utc', name)} {word}",
             f"is not {kind.get(name, 'a moment as 2026-11-29T03:00, in UTC')}",
             "correct it, and run the command again",
         ) from None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 from invoke.collection import Collection
 from invoke.exceptions import Exit, ParseError
 from invoke.program import Program
 
 from redial.cli import commands, jobs, mistyped
 from redial.cli.listing import listed, text_of
-from redial.cli.pipes import forgive
+from redial.cli.pipes import forgive, lost
 from redial.version import VERSION
 
 namespace = Collection.from_module(commands)
@@ -86,4 +88,16 @@ program = _Redial(name="Redial", binary="redial", namespace=namespace, version=V
 def main() -> None:
     """Run the command of the command line, and end the process with its status."""
     forgive()
-    program.run()
+    try:
+        program.run()
+    except SystemExit:
+        _written()
+        raise
+    _written()
+
+
+def _written() -> None:
+    """Raises SystemExit where the output is not whole: no status would say what stands there."""
+    if why := lost():
+        print(f"standard output: {why}\n  Next: make room, then run it again", file=sys.stderr)
+        raise SystemExit(1)

@@ -93,9 +93,9 @@ def _served(registry: object, address: str, port: int) -> int:
     try:
         served, thread = start_http_server(port, addr=address, registry=registry)  # type: ignore[arg-type]
     except OSError as error:
-        raise UserError(
-            f"--port {port}", f"{address} does not give it: {error.strerror}", "choose another port"
-        ) from error
+        taken = f"{address} does not give it: {error.strerror}"
+        next = "choose another port, or another --address"
+        raise UserError(f"--port {port}", taken, next) from error
     print(f"http://{address}:{served.server_port}/metrics, until you press Ctrl+C", flush=True)
     try:
         thread.join()

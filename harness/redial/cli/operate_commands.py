@@ -104,7 +104,7 @@ def trace(
     help=COMMON
     | {
         "out": "the page, FILE.html; FILE.json is written beside it. NAME-report.html here by default",
-        "hours": "the period of throughput, latency and dialogs, up to now",
+        "hours": "the period of throughput, latency and dialogs, up to now; 24 by default",
         "wait_seconds": "how long each question may take; 60 by default",
     }
 )
@@ -178,7 +178,7 @@ def deadletters(
     """Count dead letters by cause; replay, mark or purge what a filter takes, shown first, done with --yes.
 
     Where the target has a database of its own, both are worked on. Whoever is a member of the operator
-    role may ask and act.
+    role may ask and act. Ends with 0, or with 1 where a database failed: what was done before it stays.
     """
     from redial.cli.dead_letters import deadletters as run
 
@@ -202,7 +202,7 @@ def deadletters(
 @task(
     help=COMMON
     | {
-        "every": "seconds between two looks; 2 by default",
+        "every": "seconds between two looks, 0.5 to 3600; 2 by default",
         "once": "print it and end: no rates, for these take two looks",
         "format": "text, or with --once json",
         "wait_seconds": "how long each answer may take; 15 by default",

@@ -1,4 +1,4 @@
-"""Output whose reader has gone: ``redial render | head -1``."""
+"""Output whose reader has gone (``redial render | head -1``), or whose file is full."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 _GONE = (errno.EPIPE, errno.EINVAL)
@@ -13,10 +14,12 @@ _GONE = (errno.EPIPE, errno.EINVAL)
 
 
 class _Forgiving(io.RawIOBase):
-    """A file's descriptor; once its reader has gone, what is written to it goes nowhere."""
+    """A file's descriptor; once its reader has gone or it is full, what is written goes nowhere."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.lost = ""
+        """Why it could not be written, by the system's own words: a full disk."""
 
     def writable(self) -> bool:
         return True
@@ -29,11 +32,19 @@ class _Forgiving(io.RawIOBase):
             return os.write(self._descriptor, data)
         except OSError as error:
             if error.errno not in _GONE:
-                raise
+                self.lost = error.strerror or str(error)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._descriptor)
         os.close(nowhere)
         return len(data)
+
+
+def lost() -> str:
+    """Why what was printed could not all be written; empty where it was. Writes what still waits."""
+    with suppress(OSError, ValueError):  # closed, or another's
+        sys.stdout.flush()
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    return raw.lost if isinstance(raw, _Forgiving) else ""
 
 
 def forgive() -> None:

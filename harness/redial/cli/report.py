@@ -120,7 +120,7 @@ def _path(out: str) -> Path:
 def write(page: Page, path: Path) -> Path:
     """Write the page, and the JSON beside it, whose path is returned: each whole, or not at all.
 
-    Raises OSError.
+    Raises UserError.
     """
     beside = path.with_suffix(".json")
     for file, said in ((beside, as_json(page)), (path, html(page))):

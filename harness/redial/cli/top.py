@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from redial.cli.doctor_site import Site
 from redial.cli.errors import UserError, command, waits
 from redial.cli.keyboard import keys
 from redial.cli.server import named_server
-from redial.cli.watching import Seen, Watch
+from redial.cli.watching import Looking, Seen, Watch
 from redial.operate.figures import Rates, Sample, Session, rates
 from redial.quoting import visible
 
@@ -35,6 +36,11 @@ SESSIONS = 8
 """Sessions that are shown."""
 UNKNOWN = Rates(None, None, None)
 HELP = "q quit   p pause   s sort   w write a snapshot"
+QUIT = ("q", "Q", "\x03", "\x04")
+HEARS = 0.1
+"""Seconds until a look that has come is drawn."""
+DUMB = ("dumb", "unknown", "")
+"""TERM of a terminal that draws nothing anew."""
 
 
 @command
@@ -67,6 +73,9 @@ def top(
             return _once(Screen(model.name, watch.look(time.monotonic())), form)
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UserError("redial top", "draws on a terminal, and this is none", "add --once")
+        if os.name != "nt" and (term := os.environ.get("TERM", "")) in DUMB:
+            why = "is a terminal on which nothing can be drawn anew"
+            raise UserError(f"TERM={term}", why, "add --once, or set TERM, to xterm say")
         _live(watch, model.name, every)
     return 0
 
@@ -83,6 +92,8 @@ class Screen:
     per_second: Rates = UNKNOWN
     sort: str = next(iter(SORTS))
     paused: bool = False
+    waits: int = 0
+    """Seconds that an answer has been waited for."""
     said: str = ""
     """In the last line: what a key has done."""
 
@@ -96,7 +107,7 @@ class Screen:
         samples = [one.sample for one in seen if one.sample]
         if len(samples) == len(seen):
             whole = len(self.known) == len(samples)
-            self.per_second = rates(self.known if whole else [], samples)
+            self.per_second = rates(self.known, samples) if whole else UNKNOWN
             self.known = samples
 
     def as_json(self) -> dict[str, Any]:
@@ -135,7 +146,7 @@ def _once(screen: Screen, form: str) -> int:
         console = Console(markup=False, emoji=False, highlight=False)
         if not console.is_terminal:
             console.width = 120
-        console.print(drawn(screen))
+        console.print(drawn(screen, live=False))
     troubles = [one.trouble for one in screen.seen if one.trouble]
     for trouble in troubles if form == "json" else ():
         print(trouble, file=sys.stderr)
@@ -146,20 +157,26 @@ def _live(watch: Watch, config: str, every: float) -> None:
     """Until q, Ctrl+C or the end of the terminal."""
     from rich.live import Live
 
-    screen = Screen(config, watch.look(time.monotonic()))
+    screen, looking, due = Screen(config, []), Looking(watch), 0.0
     with keys() as pressed, Live(drawn(screen), screen=True, auto_refresh=False) as live:
-        due = time.monotonic() + every
         while True:
-            live.update(drawn(screen), refresh=True)
-            key = pressed(max(0.0, due - time.monotonic()))
-            if key in ("q", "Q", "\x03", "\x04"):
-                return
+            now = time.monotonic()
+            if now >= due and not (looking.busy or screen.paused):
+                asked, due = now, now + every
+                looking.begin()
+            key = pressed(HEARS if looking.busy else max(0.0, due - now))
+            if key in QUIT:
+                break
             if key:
                 _press(screen, key)
-            if time.monotonic() >= due:
-                due = time.monotonic() + every
-                if not screen.paused:
-                    screen.looked(watch.look(time.monotonic()))
+            seen, before = looking.seen(), screen.waits
+            screen.waits = int(time.monotonic() - asked) if looking.busy else 0
+            if seen is not None and not screen.paused:
+                screen.looked(seen)
+            if key or seen is not None or screen.waits != before:
+                live.update(drawn(screen), refresh=True)
+    if looking.busy:
+        watch.abandon()
 
 
 def _press(screen: Screen, key: str) -> None:
@@ -179,15 +196,20 @@ def _press(screen: Screen, key: str) -> None:
 
 
 # ------------------------------------------------------------------ what it looks like
-def drawn(screen: Screen) -> RenderableType:
-    """The whole screen."""
+def drawn(screen: Screen, *, live: bool = True) -> RenderableType:
+    """The whole screen. live: keys are heard, and an earlier look may stand there."""
     from rich.console import Group
     from rich.text import Text
 
     lines: list[RenderableType] = [Text(_head(screen), style="bold")]
+    if screen.waits or not (screen.seen or screen.paused):
+        older = "; what stands here is older" * bool(screen.known)
+        lines.append(Text(f"no answer for {screen.waits} s{older}", style="red"))
     for one in screen.seen:
         if one.trouble:
-            lines.append(Text(f"not asked, shown as it was before: {one.trouble}", style="red"))
+            before = any(known.place == one.place for known in screen.known)
+            said = "no answer, shown as it was before" if before else "no answer"
+            lines.append(Text(f"{said}: {one.trouble}", style="red"))
     for shown in screen.known:
         lines += [Text(""), Text(visible(str(shown.place)), style="bold"), _queues(shown)]
         lines += [Text(line) for line in _figures(shown)]
@@ -196,6 +218,8 @@ def drawn(screen: Screen) -> RenderableType:
             Text(visible(f"{e.when:%H:%M:%S} {e.procedure} {e.number or ''} {e.message}")[:200])
             for e in shown.errors
         ]
+    if not live:
+        return Group(*lines)
     state = "paused   " if screen.paused else ""
     lines += [Text(""), Text(f"{state}{HELP}", style="dim"), Text(visible(screen.said))]
     return Group(*lines)
@@ -240,7 +264,8 @@ def _number(value: int | None) -> str:
 def _figures(shown: Sample) -> list[str]:
     """Lines of figures, each with what it is."""
     rows = ", ".join(f"{of} {_number(shown.one('rows', of))}" for of in shown.labels("rows"))
-    lines = [f"gate {'open' if shown.one('gate_open') else 'CLOSED'}   rows: {rows}"]
+    gate = {None: "?", 0: "CLOSED"}.get(shown.one("gate_open"), "open")
+    lines = [f"gate {gate}   rows: {rows}"]
     if shown.one("unlanded_dialogs") is not None:
         lines.append(
             f"not landed: {_number(shown.one('rows', 'SentMessage'))} messages, the oldest "

@@ -8,7 +8,7 @@ import sys
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from redial.cli.configs import load_named
@@ -21,6 +21,8 @@ from redial.operate.doctor import Place, Trouble, refused
 from redial.operate.trace import WRONG_ARGUMENT, Step, Traced, ask_both
 from redial.quoting import qualified, visible
 
+SENDER = "sender's side"
+"""A place that usp_Trace names in the target's database, too: from the envelope, so it is not there."""
 WIDTH = 160
 """Of the table where no terminal says how wide it is."""
 _GUID = re.compile(r"\{?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\}?")
@@ -74,6 +76,9 @@ def trace(
         missing.append(_refused(failed, site, others[0][0]))
     for each in missing:
         print(f"could not be asked: {each}", file=sys.stderr)
+    if missing:
+        unknown = f" {others[0][0]} was not asked: what has landed there is not known."
+        found = replace(found, says=found.says + unknown)
     print(FORMS[form](found, model, str(home)), end="")
     return found.code
 
@@ -90,7 +95,9 @@ def question(what: str, kind: str = "", sequence: int | None = None) -> dict[str
 
     if kind == "letter":
         if not what.isascii() or not what.isdigit() or len(what) > 18:
-            raise UserError(f"--letter {quoted(what)}", "is no number", "see vw_DeadLetters")
+            raise UserError(
+                f"--letter {quoted(what)}", "is no number of a dead letter", "see vw_DeadLetters"
+            )
         asked: dict[str, Any] = {"@deadLetterId": int(what)}
     elif kind != "key" and _GUID.fullmatch(what):
         return with_number({"@id": str(uuid.UUID(what)).upper()}, "@sequence")
@@ -122,7 +129,7 @@ def _text(found: Traced, config: Config, label: str) -> str:
     for heading in ("when (UTC)", "step", "place", "message", "detail"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "when (UTC)")
     for one in found.steps:
-        place = f"{one.place} in {one.database}" if two else one.place
+        place = f"{one.place} in {one.database}" if two and one.place != SENDER else one.place
         cells = (one.when or "now", one.step, place, _message(one), one.detail or "")
         table.add_row(*(visible(cell) for cell in cells))
     console = Console(markup=False, emoji=False, highlight=False)

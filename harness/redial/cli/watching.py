@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack, suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, NamedTuple
 
 from redial.cli.doctor_site import Site, trouble_of
@@ -68,8 +71,43 @@ class Watch:
                 self._open[place] = (opened.pop_all(), connection)
         return self._open[place][1]
 
+    def abandon(self) -> None:
+        """Leave the connections to the end of the process: a driver that waits for an answer keeps one."""
+        self._open.clear()
+
     def _drop(self, place: Place) -> None:
         """Close it; one that is lost already says so, and that is nobody's news."""
         stack, _ = self._open.pop(place)
         with suppress(Exception):  # any driver's
             stack.close()
+
+
+class Looking:
+    """Looks in a thread of its own, one at a time: who waits for a server can still be heard."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._came: SimpleQueue[list[Seen] | Exception] = SimpleQueue()
+        self.busy = False
+
+    def begin(self) -> None:
+        """Begin a look; ``seen`` has it when it has come."""
+        self.busy = True
+        Thread(target=self._look, daemon=True).start()
+
+    def seen(self) -> list[Seen] | None:
+        """What the look came to, once; None where none has come. Raises what is our own fault."""
+        try:
+            came = self._came.get_nowait()
+        except Empty:
+            return None
+        self.busy = False
+        if isinstance(came, Exception):
+            raise came
+        return came
+
+    def _look(self) -> None:
+        try:
+            self._came.put(self._watch.look(time.monotonic()))
+        except Exception as error:  # raised where it is waited for
+            self._came.put(error)

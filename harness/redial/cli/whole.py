@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+
+from redial.cli.errors import UserError, quoted
 
 
 def replace_whole(path: Path, text: str) -> None:
-    """Write UTF-8 beside it, then put that in its place; a failure leaves nothing behind. Raises OSError."""
+    """Write UTF-8 beside it, then put that in its place; a failure leaves nothing behind.
+
+    Raises UserError, which names the file.
+    """
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         new.write_text(text, "utf-8")
         new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        why = "is a folder" if path.is_dir() else f"cannot be written: {error.strerror}"
+        raise UserError(quoted(path), why, "check the path and its permissions") from error

@@ -50,6 +50,11 @@ _TOOK = re.compile(r"([a-z0-9-]+): (-?\d+) ms")
 """What @Debug = 1 prints of each query that was asked; below 0 where the clock was set back."""
 _EARLIER = frozenset({8144, 8145, 8146})
 """Numbers of errors of a procedure that has not the parameter it is given (sys.messages)."""
+WRONG_ARGUMENTS = frozenset({50170, 50175, 50177})
+"""Of the procedures for dead letters (docs/errors.md)."""
+GATE_CLOSED = 50172
+EATEN = 8153
+"""A warning (sys.messages). pyodbc keeps a driver's first word only, and it comes before the error's."""
 _KILLED = frozenset({596, 6005, 10054})
 """Numbers of errors of a session that was ended, or whose server goes down (sys.messages)."""
 _TIMEOUT, _CONNECTION = "HYT00", "08"
@@ -276,6 +281,13 @@ def refused(
     elif number == NOT_ALLOWED:
         role = quote_name(config.roles.operator)
         next = f"let a member of db_owner run there: ALTER ROLE {role} ADD MEMBER this login's user"
+    elif number in WRONG_ARGUMENTS:
+        next = "correct that, and run the command again"
+    elif number == GATE_CLOSED:
+        next = "open the gate when the work is done: usp_OpenGate; then run the command again"
+    elif number == EATEN:
+        shown = f"failed; the driver shows the warning before its error only: {shown}"
+        next = f"execute {name} by hand there, which shows the error; doctor says who blocks"
     elif number in _EARLIER:
         shown, next = f"is of an earlier version: {shown}", _deploy(config)
     elif _state(error) == _TIMEOUT:

@@ -96,7 +96,7 @@ def rates(before: Sequence[Sample], after: Sequence[Sample]) -> Rates:
 
     Where rows were removed in between, nothing is said: what is purged looks like what never came.
     """
-    seconds = after[0].at - before[0].at if before else 0
+    seconds = after[0].at - before[0].at
     landed, dead, waiting = (
         _grown(before, after, table) for table in ("Landing", "DeadLetter", "SentMessage")
     )

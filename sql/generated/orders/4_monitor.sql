@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'1493673b7423b0f8 [2-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'5092b421300ef8ee [2-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'2_bulk.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -370,7 +370,7 @@ RETURN
     /* Several dialogs: a body was refused, and others went in another order. */
     SELECT k.ConversationId, @sequence - f.First - d.Before AS MessageSequence
     FROM [orders].[ConversationLog] AS p WITH (NOLOCK)
-    CROSS APPLY (SELECT COUNT(*) AS Letters, COUNT(CASE WHEN dl.MessageSequence < @sequence THEN 1 END) AS Before, COUNT(CASE WHEN dl.MessageSequence = @sequence THEN 1 END) AS Same
+    CROSS APPLY (SELECT COUNT(*) AS Letters, ISNULL(SUM(CASE WHEN dl.MessageSequence < @sequence THEN 1 ELSE 0 END), 0) AS Before, ISNULL(SUM(CASE WHEN dl.MessageSequence = @sequence THEN 1 ELSE 0 END), 0) AS Same
                  FROM [orders].[DeadLetter] AS dl WITH (NOLOCK)
                  WHERE dl.ConversationId = @conversationId AND dl.Side = N'initiator') AS d
     CROSS APPLY (SELECT cl.ConversationId, cl.Messages, COUNT(*) OVER () AS Dialogs
@@ -397,7 +397,7 @@ RETURN
     CROSS APPLY (SELECT CHARINDEX(N' from ', ol.Detail) + 6 AS StartAt, CHARINDEX(N' to ', ol.Detail) AS ToAt, CHARINDEX(N',', ol.Detail) AS EndAt) AS w
     CROSS APPLY (SELECT TRY_CONVERT(bigint, SUBSTRING(ol.Detail, w.StartAt, CASE WHEN w.ToAt > w.StartAt THEN w.ToAt - w.StartAt ELSE 0 END)) AS FromId,
                      TRY_CONVERT(bigint, SUBSTRING(ol.Detail, w.ToAt + 4, CASE WHEN w.EndAt > w.ToAt + 4 THEN w.EndAt - w.ToAt - 4 ELSE 0 END)) AS ToId) AS r
-    CROSS APPLY (SELECT COUNT(*) AS Letters, COUNT(CASE WHEN o.MessageSequence < dl.MessageSequence OR (o.MessageSequence = dl.MessageSequence AND o.DeadLetterId < dl.DeadLetterId) THEN 1 END) AS Number
+    CROSS APPLY (SELECT COUNT(*) AS Letters, ISNULL(SUM(CASE WHEN o.MessageSequence < dl.MessageSequence OR (o.MessageSequence = dl.MessageSequence AND o.DeadLetterId < dl.DeadLetterId) THEN 1 ELSE 0 END), 0) AS Number
                  FROM [orders].[DeadLetter] AS o WITH (NOLOCK)
                  WHERE o.DeadLetterId BETWEEN r.FromId AND r.ToId AND o.ConversationHandle = dl.ConversationHandle AND o.HandledUtc = dl.HandledUtc AND o.Handling = N'replayed') AS n
     WHERE ISNULL(dl.ConversationId, dl.ConversationHandle) = @conversationId AND dl.MessageSequence = @sequence AND dl.Handling = N'replayed'
@@ -620,9 +620,9 @@ FROM #queues AS q
 WHERE q.IsActivationEnabled = 0
    OR q.ActivationProcedure IS NULL'),
     (9, N'activation-procedure-missing', 1, N'activation procedure missing', N'queues', N'a member of orders_operator', N'',
-        N'The queue starts a procedure that is not there: the server tries every five seconds and writes 9724 in its error log. Starting the queue sets the right one.',
+        N'The queue starts a procedure that is not there: the server tries every five seconds and writes 9724 in its error log. Starting the queue sets the right one. If that one itself is gone, starting fails: whoever deploys makes it again.',
         N'SELECT q.QueueName, q.ActivationProcedure, NULL,
-    CONCAT(N''EXECUTE [orders].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: other activation procedure'''', @WhatIf = 0;'')
+    CONCAT(N''EXECUTE [orders].[usp_StartQueue] @queue = N'''''', REPLACE(q.QueueName, N'''''''', N''''''''''''), N'''''', @reason = N''''usp_Health: activation procedure missing'''', @WhatIf = 0;'')
 FROM #queues AS q
 WHERE q.ActivationProcedure IS NOT NULL
   AND OBJECT_ID(q.ActivationProcedure) IS NULL'),
@@ -735,8 +735,8 @@ WHERE OBJECT_ID(q.ActivationProcedure) IS NOT NULL
   AND (OBJECT_ID(q.ActivationProcedure) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N''target'' THEN N''[orders].[usp_TargetActivation]'' ELSE N''[orders].[usp_SenderActivation]'' END, N''P''), -1)
        OR ISNULL(q.ActivationUserId, 0) <> DATABASE_PRINCIPAL_ID(N''orders_module''))'),
     (22, N'blocking', 10, N'somebody keeps others waiting', N'ours, sessions', N'an administrator of the server', N'',
-        N'This session holds what senders, readers or a drain of ours wait for. Ask whoever it is to commit or roll back; what it has sent is lost to nobody. An administrator may end it (KILL): its open work is rolled back.',
-        N'SELECT h.Who, CONCAT(h.Waiting, N'' wait, the longest for '', h.Seconds, N'' s; transaction open since '', CONVERT(nvarchar(19), h.BegunAt, 120)), NULL, NULL
+        N'This session holds what senders, readers or a drain of ours wait for. Ask whoever it is to commit or roll back. Else an administrator ends it, KILL and its number: its open work is rolled back, what it has sent too, and its program gets an error.',
+        N'SELECT h.Who, CONCAT(h.Waiting, N'' wait, the longest for '', h.Seconds, N'' s; transaction open since '', CONVERT(nvarchar(19), h.BegunAt, 120), N'' server time''), NULL, NULL
 FROM #sessions AS h
 WHERE h.Seconds >= 10'),
     (23, N'committed-not-durable', 10, N'committed is not durable', N'', N'a member of db_owner', N'',
@@ -1303,7 +1303,7 @@ Example: EXECUTE [orders].[usp_Figures];';
     EXECUTE AS CALLER;
     IF HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE') = 1 OR HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE') = 1
         INSERT INTO @running (QueueId, Readers)
-        SELECT q.QueueId, COUNT(t.spid)
+        SELECT q.QueueId, SUM(CASE WHEN t.spid IS NULL THEN 0 ELSE 1 END)
         FROM #queues AS q
         LEFT OUTER JOIN sys.dm_broker_activated_tasks AS t ON t.queue_id = q.QueueId AND t.database_id = DB_ID()
         GROUP BY q.QueueId;
@@ -1328,10 +1328,10 @@ Example: EXECUTE [orders].[usp_Figures];';
     ORDER BY o.name;
 
     INSERT INTO @figures (Name, Label, Value)
-    SELECT N'dead_letters_unhandled', N'', COUNT_BIG(CASE WHEN d.HandledUtc IS NULL THEN 1 END)
+    SELECT N'dead_letters_unhandled', N'', ISNULL(SUM(CASE WHEN d.HandledUtc IS NULL THEN 1 ELSE 0 END), 0)
     FROM (SELECT TOP (10000) dl.HandledUtc FROM [orders].[DeadLetter] AS dl WITH (NOLOCK) ORDER BY dl.DeadLetterId DESC) AS d
     UNION ALL
-    SELECT N'errors_last_hour', N'', COUNT_BIG(CASE WHEN e.AddedUtc > DATEADD(hour, -1, SYSUTCDATETIME()) THEN 1 END)
+    SELECT N'errors_last_hour', N'', ISNULL(SUM(CASE WHEN e.AddedUtc > DATEADD(hour, -1, SYSUTCDATETIME()) THEN 1 ELSE 0 END), 0)
     FROM (SELECT TOP (10000) el.AddedUtc FROM [orders].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
     UNION ALL
     SELECT CASE pa.MessageSequence WHEN -3 THEN N'conversations_waiting' ELSE N'conversations_slowed' END, N'', COUNT_BIG(*)
@@ -1743,7 +1743,10 @@ Example: EXECUTE [orders].[usp_Trace] @id = ''...'', @sequence = 0;';
         FROM (SELECT @dialog AS ConversationId WHERE @dialog IS NOT NULL
               UNION
               SELECT cl.ConversationId FROM @dialogs AS d INNER JOIN [orders].[ConversationLog] AS p WITH (NOLOCK) ON p.ConversationId = d.ConversationId
-                    INNER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf IN (p.Handle, p.ConversationId)) AS v
+                    INNER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf IN (p.Handle, p.ConversationId)
+              UNION
+              SELECT cl.ConversationId FROM @dialogs AS d INNER JOIN [orders].[DeadLetter] AS dl WITH (NOLOCK) ON ISNULL(dl.ConversationId, dl.ConversationHandle) = d.ConversationId AND dl.Handling = N'replayed'
+                    INNER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf = dl.ConversationHandle AND cl.BegunUtc >= dl.HandledUtc) AS v
         WHERE NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.ConversationId = v.ConversationId);
         SET @depth = CASE @@ROWCOUNT WHEN 0 THEN 25 ELSE @depth + 1 END;
     END;
@@ -1815,14 +1818,14 @@ Example: EXECUTE [orders].[usp_Trace] @id = ''...'', @sequence = 0;';
     INSERT INTO @events (Rank, Step, Place, ConversationId, Detail)
     SELECT 95, N'now', N'endpoints', d.ConversationId, d.States FROM @dialogs AS d WHERE d.States <> N'';
     INSERT INTO @events (WhenUtc, Rank, Step, Place, ConversationId, MessageSequence)
-    SELECT MIN(e.SentUtc), 15, N'sent', N'sender''s side', @first, @sequence FROM @events AS e WHERE @one = 1 HAVING MIN(e.SentUtc) IS NOT NULL;
+    SELECT MIN(e.SentUtc), 15, N'sent', N'sender''s side', @first, @sequence FROM @events AS e WHERE @one = 1 AND e.SentUtc IS NOT NULL HAVING COUNT(*) > 0;
 
     /* ---- 5  The verdict ---- */
-    SELECT @landed = COUNT(CASE WHEN e.Step = N'landed' AND (@rowVersion IS NOT NULL OR e.MessageType NOT IN (N'EndOfStream',
+    SELECT @landed = ISNULL(SUM(CASE WHEN e.Step = N'landed' AND (@rowVersion IS NOT NULL OR e.MessageType NOT IN (N'EndOfStream',
         N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
-        N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')) THEN 1 END),
-        @copies = COUNT(CASE e.Step WHEN N'copied' THEN 1 END), @queued = COUNT(CASE e.Step WHEN N'in the target''s queue' THEN 1 END),
-        @letters = COUNT(CASE e.Step WHEN N'dead letter' THEN 1 END) - COUNT(CASE WHEN e.Place = N'DeadLetter' AND e.Step <> N'dead letter' THEN 1 END)
+        N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')) THEN 1 ELSE 0 END), 0),
+        @copies = ISNULL(SUM(CASE e.Step WHEN N'copied' THEN 1 ELSE 0 END), 0), @queued = ISNULL(SUM(CASE e.Step WHEN N'in the target''s queue' THEN 1 ELSE 0 END), 0),
+        @letters = ISNULL(SUM(CASE WHEN e.Step = N'dead letter' THEN 1 WHEN e.Place = N'DeadLetter' THEN -1 ELSE 0 END), 0)
     FROM @events AS e;
     SELECT @sent = SUM(ISNULL(cl.Messages, d.Sent))
     FROM @dialogs AS d LEFT OUTER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ConversationId = d.ConversationId
@@ -2083,7 +2086,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'1493673b7423b0f8 4', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'5092b421300ef8ee 4', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -102,9 +102,13 @@ def test_for_programs_there_is_json(three, capsys):
         (("replay", "mark"), {}, "--replay --mark: do not go together"),
         (("replay",), {}, "needs to be told which letters"),
         ((), {"given": {"code": "1"}}, "go with --replay, --mark or --purge"),
-        (("mark",), {"given": {"code": "x"}}, "code x: is not a whole number"),
+        (("mark",), {"given": {"code": "x"}}, "--code x: is not a whole number"),
         (("mark",), {"given": {"conversation": "x"}}, "is not a conversation's id or handle"),
-        (("mark",), {"given": {"fromUtc": "yesterday"}}, "is not a moment as 2026-11-29T03:00"),
+        (
+            ("mark",),
+            {"given": {"fromUtc": "yesterday"}},
+            "--from-utc yesterday: is not a moment as 20",
+        ),
         (("mark",), {"given": {"code": "1"}, "yes": True}, "--yes: needs a verb and --reason"),
         (("mark",), {"given": {"code": "1"}, "include_unhandled": True}, "goes with --purge only"),
         ((), {"form": "yaml"}, "use one of: text, json"),
@@ -158,3 +162,15 @@ def test_what_is_given_is_quoted():
     said = statement(AUDIT, "mark", {"code": 0, "key": "it's", "messageType": ""}, do=True)
     given = "@code = 0, @key = N'it''s', @messageType = N''"
     assert said == f"EXECUTE [audit].[usp_MarkDeadLetter] {given}, @WhatIf = 0;"
+
+
+def test_where_no_letter_fits_it_is_not_advised_to_do_it(three, capsys):
+    status, said = says(capsys, three.server, "replay", given={"code": "1"})
+    assert status == 0 and "Next: no letter fits" in said and "--yes" not in said
+    status, said = says(capsys, three.server, "purge", given={"code": "547"})
+    assert status == 0 and "--include-unhandled" in said and "with --reason and --yes" not in said
+
+
+def test_a_filter_that_the_server_refuses_is_to_be_corrected(three, capsys):
+    status, said = says(capsys, three.server, "replay", given={"key": "x"})
+    assert status == 1 and "(50170)" in said and "Next: correct that" in said

@@ -70,6 +70,20 @@ def test_a_file_is_replaced_whole(site, tmp_path, capsys):
     assert [one.name for one in tmp_path.iterdir()] == ["redial.prom"]
 
 
+def test_a_file_that_cannot_be_written_is_named_and_nothing_is_left_beside_it(
+    site, tmp_path, capsys
+):
+    for out, words in (
+        (tmp_path / "folder", "folder: is a folder"),
+        (tmp_path / "no" / "x", "x: cannot be"),
+    ):
+        (tmp_path / "folder").mkdir(exist_ok=True)
+        capsys.readouterr()
+        assert status_of(metrics, server=site.server, out=str(out)) == 1
+        assert words in capsys.readouterr().err
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+
+
 def test_what_does_not_fit_is_said_before_a_server_is_asked(capsys):
     for options, words in (
         ({"port": 70000}, "--port 70000: is no port"),

@@ -13,6 +13,7 @@ import pytest
 from redial.charts import moment
 from redial.cli import report as command
 from redial.cli.deploy import deploy
+from redial.cli.errors import UserError
 from redial.cli.report import report
 from redial.config import Config, load
 from redial.deploy import apply, connect_odbc
@@ -390,7 +391,7 @@ def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(there):
 @pytest.mark.parametrize("in_the_way", ["page.html", "page.json"])
 def test_a_file_that_cannot_be_written_leaves_nothing_half_done(in_the_way, there):
     (there.parent / in_the_way).mkdir()
-    with pytest.raises(OSError):
+    with pytest.raises(UserError, match=f"{in_the_way}.*is a folder"):
         command.write(PAGE, there)
     assert not [one for one in there.parent.iterdir() if one.name.startswith(".")]
     assert (there.parent / in_the_way).is_dir()

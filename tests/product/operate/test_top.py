@@ -10,15 +10,17 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from redial.cli.doctor_site import Site
-from redial.cli.top import Screen, drawn, top
+from redial.cli.top import Screen, _live, drawn, top
 from redial.cli.watching import Seen, Watch
 from redial.config import load
-from redial.operate.doctor import Place
+from redial.operate.doctor import Place, Trouble, refused
 from redial.operate.figures import Sample, Session, rates
 from redial.paths import CONFIGS
 from tests.product.deploy.conftest import run, status_of
@@ -33,6 +35,16 @@ PLACE = Place("sql1", "shop")
 def counted(at: float, landing: int, dead: int, waiting: int) -> Sample:
     rows = {"Landing": landing, "DeadLetter": dead, "SentMessage": waiting}
     return Sample(PLACE, at, {("rows", name): n for name, n in rows.items()}, (), ())
+
+
+def text_of(picture) -> str:
+    """As it is drawn on a wide screen."""
+    from rich.console import Console
+
+    console = Console(width=200)
+    with console.capture() as kept:
+        console.print(picture)
+    return kept.get()
 
 
 def test_what_was_sent_is_what_landed_died_or_waits_more():
@@ -99,20 +111,20 @@ def test_a_lost_connection_leaves_the_last_figures_on_the_screen_and_is_opened_a
         assert screen.seen[0].trouble is None and screen.per_second.landed == 0
 
 
+def test_a_server_that_comes_up_later_is_drawn():
+    screen = Screen("x", [Seen(PLACE, None, Trouble("sql1", "is down", "wait"))])
+    screen.looked([Seen(PLACE, counted(2, 90, 1, 10), None)])
+    assert "gate ?" in text_of(drawn(screen)) and screen.per_second.landed is None
+
+
 def test_sessions_stand_in_the_order_that_a_key_has_chosen():
     sessions = (Session(1, "session 1", None, 5, 10), Session(2, "session 2", None, 1, 60))
     screen = Screen("x", [Seen(PLACE, Sample(PLACE, 0, {}, sessions, ()), None)])
-    from rich.console import Console
-
-    def shown() -> str:
-        console = Console(width=200)
-        with console.capture() as kept:
-            console.print(drawn(screen))
-        return kept.get()
-
-    assert shown().index("session 2") < shown().index("session 1")
+    said = text_of(drawn(screen))
+    assert said.index("session 2") < said.index("session 1")
     screen.sort = "the most waiting"
-    assert shown().index("session 1") < shown().index("session 2")
+    said = text_of(drawn(screen))
+    assert said.index("session 1") < said.index("session 2")
 
 
 class Terminal:
@@ -145,7 +157,10 @@ class Terminal:
             assert time.monotonic() < deadline, seen
             ready, _, _ = select.select([self.ours], [], [], 5)
             if ready:
-                seen += os.read(self.ours, 65536).decode("utf-8", "replace")
+                try:
+                    seen += os.read(self.ours, 65536).decode("utf-8", "replace")
+                except OSError:
+                    raise AssertionError(seen) from None
         self.said += seen
         return seen
 
@@ -176,3 +191,49 @@ def test_it_is_drawn_anew_and_keys_do_what_the_last_line_says(site, tmp_path):
     (snapshot,) = tmp_path.glob("audit-top-*.json")
     assert json.loads(snapshot.read_text())["databases"][0]["database"] == "site"
     assert "Traceback" not in terminal.said
+
+
+def test_a_server_that_never_answers_keeps_nobody_from_leaving(monkeypatch):
+    """1 the server is asked  2 it says nothing, which is said  3 q ends it all the same."""
+    drawings, waiting = [], Event()
+
+    @contextmanager
+    def pressing():
+        yield lambda _: "q" if any("no answer for 1 s" in one for one in drawings) else ""
+
+    def kept(screen):
+        drawings.append(text_of(drawn(screen)))
+        return drawn(screen)
+
+    monkeypatch.setattr("redial.cli.top.keys", pressing)
+    monkeypatch.setattr("redial.cli.top.drawn", kept)
+    monkeypatch.setattr(Watch, "look", lambda *_: waiting.wait())
+    with Watch(Site(load(CONFIGS / "audit.toml"), "Server=127.0.0.1,1;Database=x", None)) as watch:
+        _live(watch, "audit", 2.0)
+    waiting.set()
+    assert "no answer for 0 s" in drawings[0]
+
+
+def test_a_terminal_on_which_nothing_is_drawn_anew_is_refused(capsys, monkeypatch):
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "dumb")
+    assert status_of(top, server="Server=127.0.0.1,1;Database=x") == 1
+    assert "TERM=dumb: is a terminal on which nothing" in capsys.readouterr().err
+
+
+def test_what_was_never_seen_is_not_said_to_be_shown_as_before():
+    trouble = Trouble("sql1", "Login failed", "check UID")
+    screen = Screen("x", [Seen(PLACE, None, trouble)])
+    said = text_of(drawn(screen, live=False))
+    assert "no answer: sql1: Login failed" in said and "before" not in said and "q quit" not in said
+    screen.known = [Sample(PLACE, 0, {}, None, ())]
+    said = text_of(drawn(screen))
+    assert "shown as it was before" in said and "q quit" in said and "gate ?" in said
+
+
+def test_a_warning_that_hides_an_error_is_not_taken_for_the_cause():
+    raw = "[01003] [Microsoft][ODBC Driver 18][SQL Server]Warning: Null. (8153) (SQLExecDirectW)"
+    model = load(CONFIGS / "audit.toml")
+    why = refused(RuntimeError("01003", raw), "[audit].[usp_Figures]", model, PLACE, 15)
+    assert why.why.startswith("failed; the driver shows the warning") and "verify" not in why.next

@@ -264,6 +264,13 @@ def test_both_databases_are_asked_and_told_as_one(shop, capsys):
     assert status == 0 and f"in {DEPOT}" in said
 
 
+def test_the_senders_side_is_not_said_to_be_in_the_targets_database(shop, capsys):
+    sent(shop, "audit", "0x01")
+    landed(with_database(shop, DEPOT), 1, "audit")
+    status, said, _ = ended(capsys, place(shop), "audit", server=shop, sequence=0)
+    assert status == 0 and "sender's side" in said and f"sender's side in {DEPOT}" not in said
+
+
 def test_one_that_waits_at_the_target_is_told_by_the_target(shop, capsys):
     run(with_database(shop, DEPOT), OFF.format("audit"))
     sent(shop, "audit", "0x01")
@@ -299,3 +306,4 @@ def test_where_the_other_database_does_not_answer_that_is_said(shop, capsys):
     status, said, error = ended(capsys, place(shop), "audit", server=duty, sequence=0)
     assert status == 2 and said.splitlines()[-1].startswith(("pending: ", "at the target: "))
     assert "could not be asked: " in error and f"database {DEPOT}: " in error
+    assert "was not asked: what has landed there is not known." in said

@@ -105,3 +105,14 @@ def test_help_prints_what_it_is():
     for name in ("usp_Figures", "usp_Sessions"):
         lab.sa.execute(f"EXECUTE audit.{name} @Help = 1;")
         assert any(name in one.text for one in lab.sa.out.messages)
+
+
+def test_no_warning_comes_before_an_error():
+    """ODBC's first word is then the warning, and the cause is lost."""
+    lab = Lab()
+    lab.sa.execute(
+        "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence, HandledUtc) "
+        "VALUES (N'target', NEWID(), 0, SYSUTCDATETIME());"
+    )
+    lab.sa.execute("EXECUTE audit.usp_Figures;")
+    assert [m.text for m in lab.sa.out.messages if "Null value" in m.text] == []

@@ -378,6 +378,22 @@ def test_of_a_dialog_that_was_sent_again_the_others_are_listed_too(lab):
     assert len(found.all("dialog begun")) == 2
 
 
+def test_of_a_dialog_whose_letters_were_all_replayed_they_are_listed_where_they_landed(lab):
+    lab.rows(BAD)
+    Client(lab).execute(send("0xBAD0") * 3)
+    lab.advance(5)
+    lab.rows(GOOD)
+    lab.rows(REPLAY.format("1") + REPLAY.format("@code = 547"))
+    lab.advance(5)
+    found = trace(lab, f"@id = '{place(lab)}'")
+    assert (found.word, found.code) == (LANDED, 0)
+    assert found.says.startswith(
+        "3 landed, 0 on their way, 0 in the target's queue, 0 dead letters"
+    )
+    assert found.says.endswith("of 3 sent.")
+    assert len(found.all("replayed")) == 3
+
+
 def test_a_list_is_cut_at_a_thousand_rows_and_says_so(lab):
     lab.rows(READS.format("OFF"))
     client = Client(lab)
