@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c413143c4df865e1 [3-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e6b67eb11bf61e47 [3-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'3_pieces.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -1749,9 +1749,7 @@ Example: EXECUTE [etl].[usp_Trace] @id = ''...'', @sequence = 0;';
               UNION
               SELECT cl.ConversationId FROM @dialogs AS d INNER JOIN [etl].[ConversationLog] AS p WITH (NOLOCK) ON p.ConversationId = d.ConversationId
                     INNER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf IN (p.Handle, p.ConversationId)
-              UNION
-              SELECT cl.ConversationId FROM @dialogs AS d INNER JOIN [etl].[DeadLetter] AS dl WITH (NOLOCK) ON ISNULL(dl.ConversationId, dl.ConversationHandle) = d.ConversationId AND dl.Handling = N'replayed'
-                    INNER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf = dl.ConversationHandle AND cl.BegunUtc >= dl.HandledUtc) AS v
+                        OR EXISTS (SELECT 1 FROM [etl].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.ConversationId = p.ConversationId AND dl.Handling = N'replayed' AND dl.ConversationHandle = cl.ResendOf)) AS v
         WHERE NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.ConversationId = v.ConversationId);
         SET @depth = CASE @@ROWCOUNT WHEN 0 THEN 25 ELSE @depth + 1 END;
     END;
@@ -1774,9 +1772,8 @@ Example: EXECUTE [etl].[usp_Trace] @id = ''...'', @sequence = 0;';
         INSERT INTO @events (WhenUtc, Rank, Step, Place, ConversationId, MessageSequence)
         SELECT cl.BegunUtc, 11, N'sent again', N'sender''s side', @dialog, @number
         FROM [etl].[ConversationLog] AS cl WITH (NOLOCK) WHERE cl.ConversationId = @dialog AND @depth > 0;
-        SELECT @nextDialog = NULL, @depth += 1;
-        SELECT @nextDialog = s.ConversationId, @nextNumber = s.MessageSequence FROM [etl].[ufn_SentAgain](@dialog, @number, @rows) AS s;
-        SELECT @dialog = @nextDialog, @number = @nextNumber;
+        SELECT @nextDialog = s.ConversationId, @nextNumber = s.MessageSequence FROM (VALUES (1)) AS o(One) OUTER APPLY [etl].[ufn_SentAgain](@dialog, @number, @rows) AS s;
+        SELECT @dialog = @nextDialog, @number = @nextNumber, @depth += 1;
     END;
     IF @one = 1 AND @first IS NOT NULL
         SELECT TOP (1) @messageId = e.MessageId, @key = CASE WHEN e.KeySequence IS NOT NULL THEN e.ConversationKey END, @keySequence = e.KeySequence
@@ -2089,7 +2086,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c413143c4df865e1 4', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'e6b67eb11bf61e47 4', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO
