@@ -131,12 +131,27 @@ def render(_: Context, config: str = "", check: bool = False, sqlcmd: str = "") 
         run(config or None, check)
 
 
-@task(help={"select": "pytest's -k", "full": "every variant of the families that are sampled"})
-def test(_: Context, select: str = "", full: bool = False) -> None:
-    """For makers: run the tests."""
+@task(
+    help={
+        "select": "pytest's -k",
+        "full": "every variant of the families that are sampled",
+        "near": "only the tests of what has changed; 1 where a changed file has none",
+        "since": "with --near: changed since this commit; since the branch left main by default",
+        "repeat": "with --near: how often new tests are run",
+    }
+)
+def test(
+    _: Context,
+    select: str = "",
+    full: bool = False,
+    near: bool = False,
+    since: str = "",
+    repeat: int = 1,
+) -> None:
+    """For makers: run the tests: those near a change in a minute, all, or every variant."""
     from redial_lab.commands.test import test as run
 
-    run(select or None, full)
+    run(select or None, full, near, since, repeat)
 
 
 @task(
