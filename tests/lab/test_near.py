@@ -10,6 +10,7 @@ import pytest
 from redial.cli.errors import UserError
 from redial.paths import ROOT
 from redial_lab.commands import near as command
+from redial_lab.commands.test import test as run_tests
 from redial_lab.near import MOST, Near, Suite
 
 
@@ -186,3 +187,13 @@ def test_where_no_test_is_new_there_is_nothing_to_repeat(clone, capsys):
     assert "no test is new" in capsys.readouterr().out
     with pytest.raises(UserError, match="--repeat 0: is no number of times"):
         clone.near(repeat=0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"near": True, "full": True}, {"near": True, "select": "x"}, {"repeat": 2}, {"since": "HEAD"}],
+)
+def test_options_that_do_not_go_together_are_refused(options, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run_tests(**options)
+    assert ended.value.code == 1 and "Next: " in capsys.readouterr().err
