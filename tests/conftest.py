@@ -16,7 +16,8 @@ from hypothesis import settings
 
 from redial.paths import ROOT
 from tests import delta_spark, installed
-from tests.sampling import FULL, SMALL, full, sample
+from tests.parts import Keeper, Part
+from tests.sampling import FULL, PART, SMALL, full, sample
 
 STATM = Path("/proc/self/statm")
 PAGE = resource.getpagesize()
@@ -36,6 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "runs, and the last, always the same ones; of the arguments that meets names each choice is "
         f"met; and all of them run with {FULL}=1",
     )
+    if keeper := Keeper.of_environment(config):
+        config.pluginmanager.register(keeper)
     config.addinivalue_line(
         "markers", "breaks_the_broker: raises inside the embedded broker, to see who else suffers"
     )
@@ -71,7 +74,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_report_header(config: pytest.Config) -> str:
     """Say which it is."""
     if full():
-        return f"{FULL}=1: every variant of every family"
+        part = f", part {os.environ[PART]}" if PART in os.environ else ""
+        return f"{FULL}=1: every variant of every family{part}"
     return (
         f"families marked `sampled` and crash points: every N-th; all: {FULL}=1, invoke test --full"
     )
@@ -138,6 +142,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     spark = {item.path.parent for item in items if "spark" in getattr(item, "fixturenames", ())}
     items.sort(key=lambda item: item.path.parent not in spark)
+    if part := Part.of_environment():
+        _leave_out(config, items, {item for item in items if not part.has(item.nodeid)})
     if full():
         return
     families: dict[str, list[pytest.Item]] = {}
@@ -150,9 +156,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         arguments = [item.callspec.params if hasattr(item, "callspec") else {} for item in family]
         kept = sample(arguments, **marker.kwargs)
         left += [item for place, item in enumerate(family) if place not in kept]
-    gone = set(left)
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if item not in gone]
+    _leave_out(config, items, set(left))
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], left: set[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -135,6 +135,7 @@ def render(_: Context, config: str = "", check: bool = False, sqlcmd: str = "") 
     help={
         "select": "pytest's -k",
         "full": "every variant of the families that are sampled",
+        "part": "K/N, of --full: what has passed on this commit is not run again",
         "near": "only the tests of what has changed; 1 where a changed file has none",
         "since": "with --near: changed since this commit; since the branch left main by default",
         "repeat": "with --near: how often new tests are run",
@@ -147,11 +148,12 @@ def test(
     near: bool = False,
     since: str = "",
     repeat: int = 1,
+    part: str = "",
 ) -> None:
     """For makers: run the tests: those near a change in a minute, all, or every variant."""
     from redial_lab.commands.test import test as run
 
-    run(select or None, full, near, since, repeat)
+    run(select or None, full, near, since, repeat, part)
 
 
 @task(

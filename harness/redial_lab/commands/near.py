@@ -85,7 +85,7 @@ def _new(root: Path, commit: str, added: Sequence[str]) -> list[str]:
     found = []
     for path in _lines(root, "diff", "--name-only", "--diff-filter=d", commit, "--", "tests"):
         if Path(path).name.startswith("test_"):
-            text = _git(root, "diff", "-U0", commit, "--", path)
+            text = git(root, "diff", "-U0", commit, "--", path)
             found += [f"{path}::{name}" for name in _NEW.findall(text)]
     return found + [one for one in added if re.fullmatch(r"tests/(?:.*/)?test_\w+\.py", one)]
 
@@ -94,22 +94,22 @@ def _commit(root: Path, since: str) -> str:
     """Of which the changes are told. Raises UserError."""
     if since:
         try:
-            return _git(root, "rev-parse", "--verify", "--quiet", f"{since}^{{commit}}").strip()
+            return git(root, "rev-parse", "--verify", "--quiet", f"{since}^{{commit}}").strip()
         except subprocess.CalledProcessError:
             raise UserError(f"--since {since}", "is no commit here", "git log names them") from None
     for branch in ("main", "origin/main"):
         try:
-            return _git(root, "merge-base", branch, "HEAD").strip()
+            return git(root, "merge-base", branch, "HEAD").strip()
         except subprocess.CalledProcessError:
             continue
     return "HEAD"
 
 
 def _lines(root: Path, *arguments: str) -> list[str]:
-    return _git(root, "-c", "core.quotePath=off", *arguments).splitlines()
+    return git(root, "-c", "core.quotePath=off", *arguments).splitlines()
 
 
-def _git(root: Path, *arguments: str) -> str:
+def git(root: Path, *arguments: str) -> str:
     """What git says. Raises CalledProcessError, with what it said of the error."""
     return subprocess.run(
         ["git", *arguments], cwd=root, check=True, capture_output=True, text=True
