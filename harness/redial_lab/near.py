@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -78,7 +79,8 @@ class Suite:
         elif changed.startswith("sql/templates/"):
             found = _search(changed, self._wholes, self._of_object)
         else:
-            found = self._naming(path.name)
+            known = [*self._called(path.stem.lower()), *_of_first(FOLDERS, changed)]
+            found = [*known, *self._naming(path.name)]
         every = [*dict.fromkeys(found or self._of_folder(path))]
         return Near(changed, tuple(every[:MOST]), len(every[MOST:]))
 
@@ -148,7 +150,12 @@ class Suite:
         """The modules that import one, by its name."""
         from grimp import build_graph
 
-        graph = build_graph(*PACKAGES, cache_dir=str(self._root / "var" / "grimp"))
+        before = sys.path
+        sys.path = [str(self._root), *before]  # a command is not started where the tests are
+        try:
+            graph = build_graph(*PACKAGES, cache_dir=str(self._root / "var" / "grimp"))
+        finally:
+            sys.path = before
         return {one: graph.find_modules_that_directly_import(one) for one in graph.modules}
 
     def _importers(self, module: str) -> Iterable[str]:

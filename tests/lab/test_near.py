@@ -32,7 +32,9 @@ def suite() -> Suite:
         (("sql/comparators/forum_aged/comparator", ".toml"), "tests/lab/comparators/test_forum_aged.py"),
         (("tests/lab/test_near", ".py"), "tests/lab/test_near.py"),
         (("tests/product/lint/cases/SB01", ".yaml"), "tests/product/lint/test_rules.py"),
-        (("docs/howto/top", ".md"), "tests/test_links.py"),
+        (("docs/howto/top", ".md"), "tests/product/operate/test_top.py"),
+        (("docs/glossary", ".md"), "tests/test_links.py"),
+        (("README", ".md"), "tests/test_readme.py"),
     ],
 )  # fmt: skip
 def test_a_file_leads_to_its_tests(changed, first, suite):

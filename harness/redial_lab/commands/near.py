@@ -37,7 +37,7 @@ def near(root: Path, since: str, repeat: int) -> int:
     found = Suite(root).near(sorted({*changed, *added}))
     print(f"near: {len(found)} files have changed since {commit[:12]}")
     for one in found:
-        print(f"  {one.changed}: {_said(one)}")
+        print(f"  {one.changed}: {_said(one)}", flush=True)
     statuses = [_run(root, arguments) for arguments in _runs(found)]
     if not any(statuses) and repeat > 1:
         statuses.append(_again(root, _new(root, commit, added), repeat))
