@@ -79,8 +79,9 @@ class Suite:
         elif changed.startswith("sql/templates/"):
             found = _search(changed, self._wholes, self._of_object)
         else:
-            known = [*self._called(path.stem.lower()), *_of_first(FOLDERS, changed)]
-            found = [*known, *self._naming(path.name)]
+            found = self._called(path.stem.lower())
+            found += _of_first(FOLDERS, changed) if path.suffix == ".md" else []
+            found += self._naming(path.name)
         every = [*dict.fromkeys(found or self._of_folder(path))]
         return Near(changed, tuple(every[:MOST]), len(every[MOST:]))
 
