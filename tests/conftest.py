@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from redial.paths import ROOT
+from redial_lab.nights import NIGHTLY, Nights
 from tests import delta_spark, installed
 from tests.parts import Keeper, Part
 from tests.sampling import FULL, PART, SMALL, full, sample
@@ -37,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "runs, and the last, always the same ones; of the arguments that meets names each choice is "
         f"met; and all of them run with {FULL}=1",
     )
+    config.addinivalue_line("markers", f"nightly(why): not on the gate; runs with {FULL}=1")
     if keeper := Keeper.of_environment(config):
         config.pluginmanager.register(keeper)
     config.addinivalue_line(
@@ -76,8 +78,10 @@ def pytest_report_header(config: pytest.Config) -> str:
     if full():
         part = f", part {os.environ[PART]}" if PART in os.environ else ""
         return f"{FULL}=1: every variant of every family{part}"
+    known = Nights.read(ROOT / NIGHTLY).known
     return (
-        f"families marked `sampled` and crash points: every N-th; all: {FULL}=1, invoke test --full"
+        f"families marked `sampled` and crash points: every N-th; all: {FULL}=1, invoke test --full\n"
+        f"what no night has passed yet: {'runs' if known else f'not known, there is no {NIGHTLY}'}"
     )
 
 
@@ -135,7 +139,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what a sample does not take (tests/sampling.py); it is always the same.
+    """Leave out what a sample does not take (tests/sampling.py) and what is for the night; it is always
+    the same. What no night has passed yet, where that is known (evidence/nightly.txt), runs.
 
     Folders with Spark tests come first: --dist worksteal gives the head of the list to one process,
     so one JVM is started and warmed, and what the others take over is from the other end.
@@ -146,6 +151,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _leave_out(config, items, {item for item in items if not part.has(item.nodeid)})
     if full():
         return
+    nights, left = Nights.read(ROOT / NIGHTLY), _not_sampled(items)
+    for item in items:
+        if (nightly := item.get_closest_marker("nightly")) and not nights.new(item.nodeid):
+            item.add_marker(pytest.mark.skip(reason=f"{nightly.args[0]}: invoke test --full"))
+    _leave_out(config, items, {item for item in left if not nights.new(item.nodeid)})
+
+
+def _not_sampled(items: list[pytest.Item]) -> list[pytest.Item]:
+    """What a sample of its family does not take."""
     families: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sampled"):
@@ -156,7 +170,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         arguments = [item.callspec.params if hasattr(item, "callspec") else {} for item in family]
         kept = sample(arguments, **marker.kwargs)
         left += [item for place, item in enumerate(family) if place not in kept]
-    _leave_out(config, items, set(left))
+    return left
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], left: set[pytest.Item]) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sampling import DONE, KEEPS, PART
+from redial_lab.nights import Outcome
+from tests.sampling import DONE, KEEPS, LEFT_OUT, PART
 
 
 class Part:
@@ -36,11 +37,11 @@ class Part:
 
 
 class Keeper:
-    """Writes down the id of each test that has passed, once its fixtures are gone too."""
+    """Writes down each test that is green to the end or red, its fixtures too; none that was skipped."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._red: set[str] = set()
+        self._green: set[str] = set()
 
     @classmethod
     def of_environment(cls, config: pytest.Config) -> Keeper | None:
@@ -51,8 +52,10 @@ class Keeper:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """One of set-up, call and teardown is over."""
-        if report.failed:
-            self._red.add(report.nodeid)
-        elif report.when == "teardown" and report.nodeid not in self._red:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(f"{report.nodeid}\n")
+        if report.when == "call" and report.passed:
+            self._green.add(report.nodeid)
+        green = report.when == "teardown" and report.passed and report.nodeid in self._green
+        if green or report.failed:
+            left_out = any(name in report.keywords for name in LEFT_OUT)
+            with self._path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write(Outcome(green, left_out, report.nodeid).line())

@@ -10,7 +10,9 @@ from typing import Any
 FULL = "REDIAL_FULL"
 """Environment variable: 1 runs every variant of every family (``invoke test --full``)."""
 PART, DONE, KEEPS = "REDIAL_PART", "REDIAL_DONE", "REDIAL_KEEPS"
-"""Environment variables of tests/parts.py: K/N; ids that are not run again; where ids are written."""
+"""Environment variables of tests/parts.py: K/N; ids that are not run again; where outcomes are written."""
+LEFT_OUT = ("sampled", "nightly")
+"""Markers of what the gate may leave out."""
 
 
 def full() -> bool:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from redial_lab.commands import test as command
+from redial_lab.nights import NIGHTLY, Nights, Outcome
 from tests.parts import Keeper, Part
 from tests.sampling import DONE, KEEPS, PART
 
@@ -35,23 +36,38 @@ def test_without_a_part_all_is_wanted(monkeypatch):
     assert Part.of_environment() is None
 
 
-def report(id: str, when: str, failed: bool = False):
-    return SimpleNamespace(nodeid=id, when=when, failed=failed)
+def report(id: str, when: str, outcome: str, keywords: tuple[str, ...] = ()):
+    passed, failed = outcome == "passed", outcome == "failed"
+    return SimpleNamespace(nodeid=id, when=when, passed=passed, failed=failed, keywords=keywords)
 
 
-def test_only_what_is_green_to_the_end_is_kept(tmp_path, monkeypatch):
+def test_what_is_green_to_the_end_and_what_is_red_is_kept(tmp_path, monkeypatch):
     path = tmp_path / "kept"
     monkeypatch.setenv(KEEPS, str(path))
     keeper = Keeper.of_environment(SimpleNamespace())
-    for id, wrong in (("green", ""), ("red", "call"), ("no set-up", "setup"), ("left", "teardown")):
+    ends = {"green": {}, "skipped": {"call": "skipped"}, "red": {"call": "failed"}}
+    ends |= {"left": {"teardown": "failed"}, "begun": {"setup": "failed"}}
+    for id, other in ends.items():
         for when in ("setup", "call", "teardown"):
-            keeper.pytest_runtest_logreport(report(id, when, when == wrong))
-    assert path.read_text() == "green\n"
+            if when != "call" or id != "begun":
+                keeper.pytest_runtest_logreport(report(id, when, other.get(when, "passed")))
+    keeper.pytest_runtest_logreport(report("of a family[a b]", "call", "failed", ("sampled",)))
+    assert path.read_text().splitlines() == [
+        "passed gate green",
+        "failed gate red",
+        "failed gate left",
+        "failed gate begun",
+        "failed night of a family[a b]",
+    ]
     assert Keeper.of_environment(SimpleNamespace(workerinput={})) is None
+    path.write_text("green\n")
     monkeypatch.setenv(PART, "1/1")
     monkeypatch.setenv(DONE, str(path))
     assert not Part.of_environment().has("green") and Part.of_environment().has("red")
 
+
+A = "tests/test_a.py::test_a"
+CASE, RED = f"{A}[case]", f"{A}[red]"
 
 # --- the command -------------------------------------------------------------------------------
 
@@ -63,7 +79,7 @@ def clone(tmp_path, monkeypatch):
     (tmp_path / ".gitignore").write_text("/var/\n")
     for step in (("init", "-q"), ("add", "-A"), (*who, "commit", "-qm", "x")):
         subprocess.run(["git", *step], cwd=tmp_path, check=True, capture_output=True)
-    made = SimpleNamespace(folder=tmp_path, asked=[], status=0)
+    made = SimpleNamespace(folder=tmp_path, asked=[], status=0, outcomes=[Outcome(True, False, A)])
     real = subprocess.run
 
     def run(arguments, **more):
@@ -72,7 +88,7 @@ def clone(tmp_path, monkeypatch):
         made.asked.append(more["env"])
         if KEEPS in more["env"]:
             with open(more["env"][KEEPS], "a") as file:
-                file.write("tests/test_a.py::test_a\n")
+                file.write("".join(one.line() for one in made.outcomes))
         return SimpleNamespace(returncode=made.status)
 
     monkeypatch.setattr(command, "clone", lambda _: tmp_path)
@@ -95,7 +111,7 @@ def test_a_part_goes_on_where_it_stopped_on_the_same_commit(clone, capsys):
     assert clone.asked[0][PART] == "1/3" and Path(clone.asked[0][DONE]).read_text() == ""
     clone.status = 5
     assert status(full=True, part="1/3") == 0
-    assert "; 1 tests of all parts have passed before" in capsys.readouterr().out
+    assert "; passed before: 1\n" in capsys.readouterr().out
 
 
 def test_a_part_without_a_test_is_not_green(clone):
@@ -122,3 +138,61 @@ def test_where_files_are_not_committed_nothing_is_kept(clone, capsys):
 def test_what_is_no_part_is_refused(options, clone, capsys):
     assert status(**options) == 1 and clone.asked == []
     assert "is no part of --full\n  Next: " in capsys.readouterr().err
+
+
+# --- what a night has passed -------------------------------------------------------------------
+
+
+def test_what_a_night_has_passed_is_kept_until_it_is_red(clone, capsys):
+    """1 a night passes two cases  2 the next is red in one: it is new again  3 a part adds."""
+    path = clone.folder / NIGHTLY
+    path.parent.mkdir()
+    clone.outcomes = [Outcome(True, True, CASE), Outcome(True, True, RED), Outcome(True, False, A)]
+    assert status(full=True) == 0
+    kept = Nights.read(path)
+    assert not kept.new(CASE) and not kept.new(RED) and kept.new(A)
+    assert f"{NIGHTLY} has changed: commit it" in capsys.readouterr().out
+    clone.status, clone.outcomes = 1, [Outcome(True, True, CASE), Outcome(False, True, RED)]
+    assert status(full=True) == 1
+    assert not Nights.read(path).new(CASE) and Nights.read(path).new(RED)
+    clone.status, clone.outcomes = 0, [Outcome(True, True, RED)]
+    assert status(full=True, part="1/3") == 0
+    assert not Nights.read(path).new(CASE) and not Nights.read(path).new(RED)
+
+
+def test_a_whole_night_forgets_what_is_gone(clone):
+    path = clone.folder / NIGHTLY
+    path.parent.mkdir()
+    clone.outcomes = [Outcome(True, True, CASE)]
+    assert status(full=True) == 0
+    clone.outcomes = [Outcome(True, True, RED)]
+    assert status(full=True) == 0
+    assert Nights.read(path).new(CASE) and not Nights.read(path).new(RED)
+
+
+@pytest.mark.parametrize(("options", "status_of_pytest"), [({"part": "1/3"}, 0), ({}, 2)])
+def test_what_is_new_is_not_told_before_a_whole_night(options, status_of_pytest, clone):
+    """By a part, or by a run that was interrupted."""
+    clone.status, clone.outcomes = status_of_pytest, [Outcome(True, True, CASE)]
+    status(full=True, **options)
+    assert not (clone.folder / NIGHTLY).exists() and not Nights.read(clone.folder / NIGHTLY).new(
+        RED
+    )
+
+
+def test_a_line_that_was_cut_off_is_not_read(clone):
+    clone.outcomes = [Outcome(True, True, CASE)]
+    (clone.folder / "evidence").mkdir()
+    assert status(full=True, part="1/1") == 0
+    kept = next((clone.folder / "var" / "full").glob("*.txt"))
+    kept.write_text(kept.read_text() + "passed night tests/test_b.py::te")
+    clone.outcomes = []
+    assert status(full=True, part="1/1") == 0
+    assert Path(clone.asked[-1][DONE]).read_text() == f"{CASE}\n"
+
+
+def test_of_a_run_with_changed_files_nothing_is_kept_of_the_night(clone):
+    (clone.folder / "new").write_text("")
+    clone.outcomes = [Outcome(True, True, CASE)]
+    assert status(full=True) == 0
+    assert not (clone.folder / NIGHTLY).exists()

@@ -37,9 +37,12 @@ FOLDERS: Mapping[str, tuple[str, ...]] = {
     "docs/": ("test_links.py",),
 }
 """Tests of files whose names no test has: of the first of these folders a file is in."""
+LISTS = ("tests/product/security/test_roles.py", "tests/product/security/test_fixed_roles.py")
+"""Tests that name every object: they are near none."""
+RULES = "tests/product/combos/test_rules_of_configs.py"
+"""Of every template: what a procedure must not be, too long say."""
 FINDINGS = "sql/templates/monitor/findings/"
 SCENARIOS = "tests/product/findings/test_findings.py"
-_USED = re.compile(r"""\{%-?\s*(?:include|import|from|extends)\s+"([^"]+)\"""")
 _OBJECT = re.compile(r"(?:\d+_)?(\w+)\.")
 _WORD = re.compile(r"[\w.-]+")
 
@@ -52,9 +55,11 @@ class Near:
     tests: tuple[str, ...]
     """Paths of test files, the nearest first; none: nothing tests it."""
     left: int = 0
-    """How many more there are."""
+    """How many more are as near."""
     only: str = ""
     """Of these, the tests pytest's -k takes by this; empty: all."""
+    own: bool = True
+    """Whether they know the file, or only its folder."""
 
 
 class Suite:
@@ -72,8 +77,9 @@ class Suite:
         path = PurePosixPath(changed)
         if changed in self._texts:
             return Near(changed, (changed,))
-        if changed.startswith(FINDINGS):
-            return Near(changed, (SCENARIOS,), only=path.name.partition(".")[0])
+        id = path.name.partition(".")[0]
+        if changed.startswith(FINDINGS) and f'"{id}' in self._scenarios:
+            return Near(changed, (SCENARIOS,), only=id)
         if path.suffix == ".py" and path.parts[0] in ("harness", "tests"):
             found = self._of_module(path)
         elif changed.startswith("sql/templates/"):
@@ -83,7 +89,14 @@ class Suite:
             found += _of_first(FOLDERS, changed) if path.suffix == ".md" else []
             found += self._naming(path.name)
         every = [*dict.fromkeys(found or self._of_folder(path))]
-        return Near(changed, tuple(every[:MOST]), len(every[MOST:]))
+        rules = (RULES,) if changed.startswith("sql/templates/") else ()
+        return Near(changed, (*every[:MOST], *rules), len(every[MOST:]), own=bool(found))
+
+    @cached_property
+    def _scenarios(self) -> str:
+        """The text of the scenarios of findings."""
+        folder = (self._root / SCENARIOS).parent
+        return "".join(one.read_text("utf-8") for one in sorted(folder.glob("faults_of_*.py")))
 
     @cached_property
     def _texts(self) -> dict[str, str]:
@@ -171,27 +184,32 @@ class Suite:
         """Tests called by its object, then those that name it; of a part none: its wholes have them."""
         if common := _of_first(COMMON, template):
             return common
-        found = _OBJECT.match(PurePosixPath(template).name)
-        if found is None or template.endswith(".inc.j2"):
-            return []
-        return [*self._called(found[1]), *self._naming(found[1])]
+        name = _object(template)
+        naming = [one for one in self._naming(name) if one not in LISTS]
+        return [*self._called(name), *naming] if name else []
 
     @cached_property
-    def _parts(self) -> dict[str, list[str]]:
-        """The templates that use one, by the path they use it by."""
-        parts: dict[str, list[str]] = {}
-        for one in sorted((self._root / "sql" / "templates").rglob("*.j2")):
-            for used in _USED.findall(one.read_text("utf-8")):
-                parts.setdefault(used, []).append(one.relative_to(self._root).as_posix())
-        return parts
+    def _templates(self) -> dict[str, str]:
+        found = sorted((self._root / "sql" / "templates").rglob("*.j2"))
+        return {one.relative_to(self._root).as_posix(): one.read_text("utf-8") for one in found}
 
     def _wholes(self, template: str) -> Iterable[str]:
+        """Templates that include it, or name its object."""
+        short = template.removeprefix("sql/templates/")
+        included = (f'"{short}"', f'"{short.partition("/")[2]}"')
+        name = _object(template)
+        word = re.compile(rf"\b{name}\b" if name else "(?!)")
         return [
             one
-            for used, users in self._parts.items()
-            if template.endswith(f"/{used}")
-            for one in users
+            for one, text in self._templates.items()
+            if one != template and (any(each in text for each in included) or word.search(text))
         ]
+
+
+def _object(template: str) -> str:
+    """The object a template makes; empty for a part, which makes none."""
+    found = _OBJECT.match(PurePosixPath(template).name)
+    return "" if found is None or template.endswith(".inc.j2") else found[1]
 
 
 def _of_first(folders: Mapping[str, tuple[str, ...]], path: str) -> list[str]:
@@ -217,5 +235,5 @@ def _search(
 
 
 def _apart(test: str, parts: tuple[str, ...]) -> int:
-    """How few folders a test has in common with a module."""
+    """Less, the more folders a test has in common with a module: the nearest comes first."""
     return -len(set(PurePosixPath(test).parent.parts) & set(parts))

@@ -284,7 +284,7 @@ assert names["landed"].columns
 """
 
 
-@pytest.mark.skipif(not full(), reason="a notebook starts a JVM of its own: REDIAL_FULL=1")
+@pytest.mark.nightly("a notebook starts a JVM of its own")
 @pytest.mark.parametrize("name", ["audit_a_day", "send_and_watch"])
 def test_a_notebook_runs_with_the_wheel_alone(programs, tmp_path, name):
     """From an empty folder: no project, no clone and no lab. The test session runs it in each run

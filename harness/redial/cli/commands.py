@@ -134,9 +134,9 @@ def render(_: Context, config: str = "", check: bool = False, sqlcmd: str = "") 
 @task(
     help={
         "select": "pytest's -k",
-        "full": "every variant of the families that are sampled",
+        "full": "at night: every variant of the families that are sampled, more than an hour",
         "part": "K/N, of --full: what has passed on this commit is not run again",
-        "near": "only the tests of what has changed; 1 where a changed file has none",
+        "near": "only the tests of what has changed, a minute for a few files; 1 where a file has none",
         "since": "with --near: changed since this commit; since the branch left main by default",
         "repeat": "with --near: how often new tests are run",
     }
@@ -150,7 +150,7 @@ def test(
     repeat: int = 1,
     part: str = "",
 ) -> None:
-    """For makers: run the tests: those near a change in a minute, all, or every variant."""
+    """For makers: run the tests: those near a change (a minute), the gate (half an hour), all (--full)."""
     from redial_lab.commands.test import test as run
 
     run(select or None, full, near, since, repeat, part)
@@ -175,15 +175,18 @@ def lint(_: Context, path: list[str] | None = None, config: str = "", fix: bool 
     help={
         "what": "quick (every figure but the long loads), endpoints, day, spikes, explore, reads, "
         "spark or cost",
-        "json": "also write the figures to this file",
+        "json": "also write the figures to this file; with --compare a line of it",
         "runs": "runs per quick figure",
+        "compare": "a commit, measured in turns with this code",
     },
 )
-def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> None:
+def bench(
+    _: Context, what: str = "quick", json: str = "", runs: int = 3, compare: str = ""
+) -> None:
     """For makers: measure the embedded broker; its figures say nothing about SQL Server."""
     from redial_lab.commands.bench import bench as run
 
-    run(what, json or None, runs)
+    run(what, json or None, runs, compare)
 
 
 @task(
@@ -325,6 +328,7 @@ def mutants(
         "workers": "processes",
         "again": "search again what another explorer or broker has searched",
         "defaults": "only at the defaults of the engine's switches",
+        "oldest": "so many results of an older engine or text, the oldest first, at the defaults",
     }
 )
 def matrix(
@@ -339,6 +343,7 @@ def matrix(
     defaults: bool = False,
     show: str = "",
     out: str = "",
+    oldest: int = 0,
 ) -> None:
     """For makers: search every combination of our choices: docs/generated/answer-matrix.md."""
     from redial_lab.commands.matrix import matrix as run
@@ -354,6 +359,7 @@ def matrix(
         defaults=defaults,
         show=show,
         out=out,
+        oldest=oldest,
     )
 
 

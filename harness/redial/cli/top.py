@@ -38,7 +38,9 @@ UNKNOWN = Rates(None, None, None)
 HELP = "q quit   p pause   s sort   w write a snapshot"
 QUIT = ("q", "Q", "\x03", "\x04")
 HEARS = 0.1
-"""Seconds until a look that has come is drawn."""
+"""Seconds a look that has come waits at most until it is drawn."""
+LONG = 2
+"""Seconds without an answer that are said."""
 DUMB = ("dumb", "unknown", "")
 """TERM of a terminal that draws nothing anew."""
 
@@ -88,7 +90,9 @@ class Screen:
     seen: list[Seen]
     """Of the last look."""
     known: list[Sample] = field(default_factory=list)
-    """The last samples of all databases: they stay while a connection is lost."""
+    """The last sample of each database: it stays while a connection is lost."""
+    whole: list[Sample] = field(default_factory=list)
+    """Those of the last look in which all have answered."""
     per_second: Rates = UNKNOWN
     sort: str = next(iter(SORTS))
     paused: bool = False
@@ -98,17 +102,17 @@ class Screen:
     """In the last line: what a key has done."""
 
     def __post_init__(self) -> None:
-        if not self.known:
-            self.known = [one.sample for one in self.seen if one.sample]
+        self.looked(self.seen)
 
     def looked(self, seen: list[Seen]) -> None:
-        """Keep what was seen."""
+        """Keep what was seen; of a database that has not answered what was seen before."""
         self.seen = seen
-        samples = [one.sample for one in seen if one.sample]
-        if len(samples) == len(seen):
-            whole = len(self.known) == len(samples)
-            self.per_second = rates(self.known, samples) if whole else UNKNOWN
-            self.known = samples
+        fresh = [one.sample for one in seen if one.sample]
+        if len(fresh) == len(seen):
+            self.per_second = rates(self.whole, fresh) if self.whole else UNKNOWN
+            self.whole = fresh
+        by_place = {one.place: one for one in [*self.known, *fresh]}
+        self.known = [by_place[one.place] for one in seen if one.place in by_place]
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -157,26 +161,31 @@ def _live(watch: Watch, config: str, every: float) -> None:
     """Until q, Ctrl+C or the end of the terminal."""
     from rich.live import Live
 
-    screen, looking, due = Screen(config, []), Looking(watch), 0.0
-    with keys() as pressed, Live(drawn(screen), screen=True, auto_refresh=False) as live:
+    screen, asked, due = Screen(config, []), 0.0, 0.0
+    with (
+        Looking(watch) as looking,
+        keys() as pressed,
+        Live(drawn(screen), screen=True, auto_refresh=False) as live,
+    ):
         while True:
             now = time.monotonic()
-            if now >= due and not (looking.busy or screen.paused):
-                asked, due = now, now + every
-                looking.begin()
+            if now >= due and not looking.busy:
+                due = now + every
+                if not screen.paused:
+                    asked = now
+                    looking.begin()
             key = pressed(HEARS if looking.busy else max(0.0, due - now))
             if key in QUIT:
-                break
+                return
             if key:
                 _press(screen, key)
             seen, before = looking.seen(), screen.waits
-            screen.waits = int(time.monotonic() - asked) if looking.busy else 0
+            waits = int(time.monotonic() - asked) if looking.busy else 0
+            screen.waits = waits if waits >= LONG else 0
             if seen is not None and not screen.paused:
                 screen.looked(seen)
             if key or seen is not None or screen.waits != before:
                 live.update(drawn(screen), refresh=True)
-    if looking.busy:
-        watch.abandon()
 
 
 def _press(screen: Screen, key: str) -> None:
@@ -202,9 +211,11 @@ def drawn(screen: Screen, *, live: bool = True) -> RenderableType:
     from rich.text import Text
 
     lines: list[RenderableType] = [Text(_head(screen), style="bold")]
-    if screen.waits or not (screen.seen or screen.paused):
+    if screen.waits:
         older = "; what stands here is older" * bool(screen.known)
         lines.append(Text(f"no answer for {screen.waits} s{older}", style="red"))
+    elif not screen.seen:
+        lines.append(Text("asking"))
     for one in screen.seen:
         if one.trouble:
             before = any(known.place == one.place for known in screen.known)

@@ -32,6 +32,7 @@ class Watch:
         self.site = site
         self._places = site.places()
         self._open: dict[Place, tuple[ExitStack, Any]] = {}
+        self._left: dict[Place, tuple[ExitStack, Any]] = {}  # else they would be closed here
 
     def __enter__(self) -> Watch:
         return self
@@ -72,8 +73,8 @@ class Watch:
         return self._open[place][1]
 
     def abandon(self) -> None:
-        """Leave the connections to the end of the process: a driver that waits for an answer keeps one."""
-        self._open.clear()
+        """Leave the connections to the end of the process: a thread still waits for an answer on one."""
+        self._left, self._open = self._open, {}
 
     def _drop(self, place: Place) -> None:
         """Close it; one that is lost already says so, and that is nobody's news."""
@@ -83,12 +84,22 @@ class Watch:
 
 
 class Looking:
-    """Looks in a thread of its own, one at a time: who waits for a server can still be heard."""
+    """Looks in a thread of its own, one at a time: who waits for a server can still be heard.
+
+    A context that leaves the connections alone where an answer is still waited for.
+    """
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._came: SimpleQueue[list[Seen] | Exception] = SimpleQueue()
         self.busy = False
+
+    def __enter__(self) -> Looking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.busy:
+            self._watch.abandon()
 
     def begin(self) -> None:
         """Begin a look; ``seen`` has it when it has come."""

@@ -14,12 +14,14 @@ def replace_whole(path: Path, text: str) -> None:
 
     Raises UserError, which names the file.
     """
+    if path.is_dir():
+        raise UserError(quoted(path), "is a folder", "name a file in it")
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        new.write_text(text, "utf-8")
+        new.write_text(text, "utf-8", newline="\n")
         new.replace(path)
     except OSError as error:
         with suppress(OSError):
             new.unlink()
-        why = "is a folder" if path.is_dir() else f"cannot be written: {error.strerror}"
+        why = f"cannot be written: {error.strerror}"
         raise UserError(quoted(path), why, "check the path and its permissions") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from pathlib import Path
 
@@ -11,20 +12,29 @@ from rich.table import Table
 
 from redial.cli.errors import UserError, command
 from redial.server import EMBEDDED_LABEL
+from redial_lab.bench.compare import Ratio, checked_out, compare, keep
 from redial_lab.bench.peers import PEERS
 from redial_lab.bench.run import FIGURES, LONG, measure_all, measure_long
+from redial_lab.commands import clone
+from redial_lab.git import commit, git
 
 QUICK = "quick"
+MACHINE = f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}"
 
 
 @command
-def bench(what: str = QUICK, path: str | None = None, runs: int = 3) -> None:
+def bench(what: str = QUICK, path: str | None = None, runs: int = 3, against: str = "") -> None:
     """Measure ``quick`` figures ``runs`` times and show the medians, or play one long load.
 
-    what: ``quick`` or a name of ``LONG``. path: a JSON file for the figures.
+    what: ``quick`` or a name of ``LONG``. path: a JSON file for the figures. against: a commit, which is
+    measured in turns with this code; path then gets a line. Raises UserError.
     """
     if runs < 1:
         raise UserError(f"--runs {runs}", "a figure needs a run", "pass 1 or more")
+    if against:
+        if what != QUICK:
+            raise UserError("--compare", "has its own figures", "leave --what out")
+        return _compare(against, runs, path)
     if what not in {QUICK, *LONG}:
         raise UserError(
             f"--what {what}", "there is no such load", f"use one of {', '.join((QUICK, *LONG))}"
@@ -47,10 +57,57 @@ def bench(what: str = QUICK, path: str | None = None, runs: int = 3) -> None:
     if path:
         figures = {name: round(value, 3) for name, value in found.items()} | {
             "what": EMBEDDED_LABEL,
-            "machine": f"{platform.machine()}, Python {platform.python_version()}",
+            "machine": MACHINE,
             "runs": runs if what == QUICK else 1,
         }
         Path(path).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def _compare(ref: str, runs: int, path: str | None) -> None:
+    """Show how many times as fast this code is as that of ``ref``. path: gets a line."""
+    root = clone("redial bench --compare")
+    console = Console()
+    try:
+        old = commit(root, ref)
+    except RuntimeError:
+        raise UserError(f"--compare {ref}", "is no commit here", "git log names them") from None
+    new = git(root, "describe", "--always", "--dirty", "--abbrev=12").strip()
+    try:
+        with checked_out(root, old) as tree, console.status("") as status:
+            found = compare(tree, root, runs, status.update)
+    except RuntimeError as error:
+        raise UserError(
+            f"--compare {ref}", str(error), "name a newer commit, or measure it by itself"
+        ) from error
+    table = Table(
+        title=f"{new} beside {old[:12]}, medians of {runs} turns\n({EMBEDDED_LABEL})",
+        title_justify="left",
+    )
+    for column in ("figure", "old", "new", "times as fast", "in its turns"):
+        left = column == "figure"
+        table.add_column(column, justify="left" if left else "right", no_wrap=True)
+    for one in found:
+        table.add_row(
+            one.name,
+            _number(one.old),
+            _number(one.new),
+            f"{one.times:.2f}",
+            f"{one.least:.2f} to {one.most:.2f}",
+        )
+    console.print(table)
+    if path:
+        keep(Path(path), _entry(found, new, old[:12], runs))
+
+
+def _entry(found: list[Ratio], new: str, old: str, runs: int) -> dict[str, object]:
+    return {
+        "new": new,
+        "old": old,
+        "times_as_fast": {one.name: round(one.times, 3) for one in found},
+        "turns": runs,
+        "what": EMBEDDED_LABEL,
+        "machine": MACHINE,
+    }
 
 
 def _show(console: Console, found: dict[str, float], runs: int) -> None:

@@ -21,6 +21,7 @@ def matrix(
     defaults: bool = False,
     show: str = "",
     out: str = "",
+    oldest: int = 0,
 ) -> int:
     """Search what is missing and print each cell's verdict; 1 when the page is wrong (check).
 
@@ -40,6 +41,8 @@ def matrix(
             "no cell and no search has a name like it",
             'write key recycle strategy hint isolation caller, such as "pool * rc *"',
         )
+    if oldest < 0:
+        raise UserError(f"--oldest {oldest}", "counts results", "pass 1 or more")
     if not 1 <= workers <= 16:
         raise UserError(f"--workers {workers}", "counts processes", "pass 1 to 16")
     return main(
@@ -50,6 +53,7 @@ def matrix(
         workers=workers,
         again=again,
         defaults=defaults,
+        oldest=oldest,
     )
 
 

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from redial.cli.errors import UserError
+from redial_lab.git import commit, git
 from redial_lab.near import Near, Suite
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal")
+DIFF = ("diff", "--no-color", "--no-ext-diff")
 NOTHING = 5
 """pytest's status where it has run no test."""
 _NEW = re.compile(r"^\+(?:async )?def (test_\w+)", re.MULTILINE)
@@ -25,32 +27,36 @@ def near(root: Path, since: str, repeat: int) -> int:
     """
     if repeat < 1:
         raise UserError(f"--repeat {repeat}", "is no number of times", "use 1 or more")
-    commit = _commit(root, since)
-    changed = _lines(root, "diff", "--name-only", "--diff-filter=d", commit)
+    begin = _begin(root, since)
+    changed = _lines(root, *DIFF, "--name-only", "--no-renames", begin)
     added = _lines(root, "ls-files", "--others", "--exclude-standard")
+    new = {*added, *_lines(root, *DIFF, "--name-only", "--no-renames", "--diff-filter=A", begin)}
     if not changed + added:
         raise UserError(
             "redial test --near",
-            f"nothing has changed since {commit[:12]}",
+            f"nothing has changed since {begin[:12]}",
             "name an older commit: --since HEAD~1",
         )
     found = Suite(root).near(sorted({*changed, *added}))
-    print(f"near: {len(found)} files have changed since {commit[:12]}")
+    print(f"near: {len(found)} files have changed since {begin[:12]}")
     for one in found:
         print(f"  {one.changed}: {_said(one)}", flush=True)
     statuses = [_run(root, arguments) for arguments in _runs(found)]
     if not any(statuses) and repeat > 1:
-        statuses.append(_again(root, _new(root, commit, added), repeat))
-    without = [one.changed for one in found if not one.tests]
+        statuses.append(_again(root, _new(root, begin, added), repeat))
+    without = [
+        one.changed for one in found if not one.tests or (not one.own and one.changed in new)
+    ]
     if without:
-        print(f"no test is near: {', '.join(without)}\n  Next: write one, or run redial test")
+        print(f"no test knows: {', '.join(without)}\n  Next: write one, or run redial test")
     return next(filter(None, statuses), 1 if without else 0)
 
 
 def _said(one: Near) -> str:
     left = f", and {one.left} more are left out" if one.left else ""
     only = f" -k {one.only}" if one.only else ""
-    return f"{' '.join(one.tests)}{only}{left}" if one.tests else "NO TEST"
+    folder = "" if one.own else " (of its folder: none knows it)"
+    return f"{' '.join(one.tests)}{only}{left}{folder}" if one.tests else "NO TEST"
 
 
 def _runs(found: Sequence[Near]) -> list[list[str]]:
@@ -80,37 +86,32 @@ def _again(root: Path, tests: Sequence[str], repeat: int) -> int:
     return 0
 
 
-def _new(root: Path, commit: str, added: Sequence[str]) -> list[str]:
+def _new(root: Path, begin: str, added: Sequence[str]) -> list[str]:
     """Test functions that were added, as pytest names them."""
     found = []
-    for path in _lines(root, "diff", "--name-only", "--diff-filter=d", commit, "--", "tests"):
+    for path in _lines(root, *DIFF, "--name-only", "--diff-filter=d", begin, "--", "tests"):
         if Path(path).name.startswith("test_"):
-            text = git(root, "diff", "-U0", commit, "--", path)
+            text = git(root, *DIFF, "-U0", begin, "--", path)
             found += [f"{path}::{name}" for name in _NEW.findall(text)]
     return found + [one for one in added if re.fullmatch(r"tests/(?:.*/)?test_\w+\.py", one)]
 
 
-def _commit(root: Path, since: str) -> str:
+def _begin(root: Path, since: str) -> str:
     """Of which the changes are told. Raises UserError."""
     if since:
         try:
-            return git(root, "rev-parse", "--verify", "--quiet", f"{since}^{{commit}}").strip()
-        except subprocess.CalledProcessError:
+            return commit(root, since)
+        except RuntimeError:
             raise UserError(f"--since {since}", "is no commit here", "git log names them") from None
     for branch in ("main", "origin/main"):
         try:
             return git(root, "merge-base", branch, "HEAD").strip()
-        except subprocess.CalledProcessError:
+        except RuntimeError:
             continue
-    return "HEAD"
+    raise UserError(
+        "redial test --near", "there is no branch main here", "name a commit: --since REF"
+    )
 
 
 def _lines(root: Path, *arguments: str) -> list[str]:
     return git(root, "-c", "core.quotePath=off", *arguments).splitlines()
-
-
-def git(root: Path, *arguments: str) -> str:
-    """What git says. Raises CalledProcessError, with what it said of the error."""
-    return subprocess.run(
-        ["git", *arguments], cwd=root, check=True, capture_output=True, text=True
-    ).stdout

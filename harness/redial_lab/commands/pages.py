@@ -132,6 +132,7 @@ PAGES = (
 
 ELSEWHERE = {
     "docs/generated/drivers.md": "python -m tests.broker.drivers.page, with every driver installed",
+    "docs/generated/left-out.md": "python -m tests.left_out, which collects the suite",
     "docs/generated/parser-agreement.md": "tools/oracle_agreement.py, with Microsoft's parser and a corpus",
     "docs/generated/public-scripts.md": "tools/run_public_scripts.py, with other people's repositories",
     "tests/product/sql/oracle_verdicts.txt": "tools/oracle_verdicts.py, with Microsoft's parser",

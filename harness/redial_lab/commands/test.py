@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from redial.cli.errors import UserError, command
-from redial.paths import ROOT
 from redial_lab.commands import clone
-from redial_lab.commands.near import NOTHING, git
+from redial_lab.commands.near import NOTHING, PYTEST
 from redial_lab.commands.near import near as run_near
+from redial_lab.git import git
+from redial_lab.nights import NIGHTLY, Nights, Outcome
 
+ENDED = (0, 1, NOTHING)
+"""pytest's statuses of a run that came to its end: green, red, and without a test."""
 _PART = re.compile(r"([1-9]\d*)/([1-9]\d*)")
 
 
@@ -31,7 +33,8 @@ def test(
     select: pytest's -k. full: every variant of the families that the suite samples, and searches
     to their end (it takes far longer); see ``tests/conftest.py``. The ten slowest tests are told;
     what each took, in seconds, is in var/tests.xml. near, since, repeat: see ``near``. part: K/N, of full,
-    without what has passed on this commit before. Raises UserError.
+    without what has passed on this commit before. What full has passed is kept (``nights.py``). Raises
+    UserError.
     """
     root = clone("redial test")
     if near:
@@ -42,45 +45,60 @@ def test(
         return run_near(root, since, repeat)
     if since or repeat != 1:
         raise UserError("--since, --repeat", "go with --near only", "add --near")
-    arguments = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "auto",
-        "--dist",
-        "worksteal",
-        "--durations=10",
-        "--junitxml=var/tests.xml",
-    ]
+    found = _PART.fullmatch(part)
+    if part and (select or not full or found is None or int(found[1]) > int(found[2])):
+        raise UserError(f"--part {part}", "is no part of --full", "use --full --part 1/3, say")
+    arguments = [*PYTEST, "--durations=10", "--junitxml=var/tests.xml"]
     arguments += ["-k", select] if select else []
     environment = os.environ | ({"REDIAL_FULL": "1"} if full else {})
     # What is compiled once is kept: the tests start hundreds of processes.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    if part:
-        found = _PART.fullmatch(part)
-        if select or not full or found is None or int(found[1]) > int(found[2]):
-            raise UserError(f"--part {part}", "is no part of --full", "use --full --part 1/3, say")
-        return _part(root, part, arguments, environment)
-    return subprocess.run(arguments, cwd=ROOT, env=environment, check=False).returncode
+    if full and not select:
+        return _night(root, part, arguments, environment)
+    return subprocess.run(arguments, cwd=root, env=environment, check=False).returncode
 
 
-def _part(root: Path, part: str, arguments: list[str], environment: dict[str, str]) -> int:
-    """Run a part, without what has passed on this commit: where nothing is left, 0."""
-    commit = git(root, "rev-parse", "HEAD").strip()
-    environment["REDIAL_PART"] = part
-    done = 0
-    if git(root, "status", "--porcelain"):
-        print("files are not committed: all of the part runs, and nothing is kept")
-    else:
-        kept = root / "var" / "full" / f"{commit}.txt"
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.touch()
-        before = kept.with_suffix(".before")  # workers must all read the same
-        before.write_bytes(kept.read_bytes())
-        done = len(before.read_text("utf-8").splitlines())
-        environment |= {"REDIAL_DONE": str(before), "REDIAL_KEEPS": str(kept)}
-    print(f"part {part} of --full on {commit[:12]}; {done} tests of all parts have passed before")
+def _night(root: Path, part: str, arguments: list[str], environment: dict[str, str]) -> int:
+    """Run a part without what has passed on this commit, or all, and keep what has passed.
+
+    Where nothing of a part is left, the status is 0.
+    """
+    environment |= {"REDIAL_PART": part} if part else {}
+    commit = _committed(root)
+    if not commit:
+        print("files are not committed: all of it runs, and nothing is kept")
+        return subprocess.run(arguments, cwd=root, env=environment, check=False).returncode
+    kept = root / "var" / "full" / f"{commit}-{part.replace('/', '-of-') or 'all'}.txt"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.touch()
+    done = [one.id for one in _outcomes(kept) if one.passed] if part else []
+    before = kept.with_suffix(".before")  # workers must all read the same
+    before.write_text("".join(f"{id}\n" for id in done), "utf-8")
+    kept.write_text("".join(one.line() for one in _outcomes(kept) if part and one.passed), "utf-8")
+    environment |= {"REDIAL_KEEPS": str(kept)} | ({"REDIAL_DONE": str(before)} if part else {})
+    print(
+        f"{f'part {part}' if part else 'all'} of --full on {commit[:12]}; passed before: {len(done)}"
+    )
     status = subprocess.run(arguments, cwd=root, env=environment, check=False).returncode
+    nightly = root / NIGHTLY
+    whole = status in ENDED and part in ("", "1/1")
+    Nights.read(nightly).after(_outcomes(kept), whole).write(nightly)
+    if git(root, "status", "--porcelain", "--", NIGHTLY):
+        print(f"{NIGHTLY} has changed: commit it, or what is new in it runs on the gate as well")
     return 0 if status == NOTHING and done else status
+
+
+def _committed(root: Path) -> str:
+    """The commit of every file there is, but for what nights write; '' where there is none."""
+    try:
+        if git(root, "status", "--porcelain", "--", ".", f":!{NIGHTLY}"):
+            return ""
+        return git(root, "rev-parse", "HEAD").strip()
+    except RuntimeError:  # an unpacked archive
+        return ""
+
+
+def _outcomes(kept: Path) -> list[Outcome]:
+    """What has ended; of a line that was cut off nothing is known."""
+    lines = kept.read_text("utf-8").splitlines(keepends=True)
+    return [Outcome.of(line[:-1]) for line in lines if line.endswith("\n")]

@@ -6,9 +6,13 @@ from fnmatch import fnmatchcase
 
 from rich.console import Console
 
+from redial.paths import ROOT
+from redial_lab.git import git
 from redial_lab.proof import matrix_traces
+from redial_lab.proof.kept_searches import engine_digest
 from redial_lab.proof.matrix import Cell, every_cell
 from redial_lab.proof.matrix_kept import KEPT, ages, kept, same_text
+from redial_lab.proof.matrix_oldest import oldest as the_oldest
 from redial_lab.proof.matrix_page import PAGE, linked, problems, text
 from redial_lab.proof.matrix_run import run
 from redial_lab.proof.matrix_verdict import verdict
@@ -46,10 +50,12 @@ def main(
     workers: int = 2,
     again: bool = False,
     defaults: bool = False,
+    oldest: int = 0,
 ) -> int:
     """Search what is missing, in the page's order; 1 when a trace could not be found.
 
-    limit: at most so many cells and as many searches of questions; below 0: all.
+    limit: at most so many cells and as many searches of questions; below 0: all. oldest: instead so many
+    of the results of an older engine or text, the oldest first, at the defaults.
     """
     console = Console()
 
@@ -58,6 +64,10 @@ def main(
 
     results = kept()
     cells, questions = chosen(only)
+    if oldest:
+        commits = git(ROOT, "rev-list", "HEAD").split()
+        engine, again, defaults = engine_digest(), True, True
+        cells, questions = the_oldest(oldest, cells, questions, results, engine, commits)
     if limit >= 0:
         cells, questions = cells[:limit], questions[:limit]
     if cells or questions:

@@ -11,6 +11,7 @@ ROWS_TRIED = 240_000 if full() else 12_000
 """Twelve dialogs are the fewest that have every fault; with --full twenty times as many."""
 
 
+@pytest.mark.nightly("a load is measured with a session of its own")
 def test_the_scaled_load_is_audited_beside_plain_scans(spark, tmp_path, capsys):
     said = []
     each = ROWS_TRIED // 12_000  # dialogs with each fault

@@ -1,7 +1,7 @@
 """`--fewer` comes to an end for every two values of a setup's fields, with the same outcomes.
 
-With --full every allowed pair of values is met (tests/lab/proof/pairs.py); every day those setups
-that once ended in an error, and one for each way to recycle.
+At night every allowed pair of values is met (tests/lab/proof/pairs.py); on the gate those setups
+that once ended in an error.
 """
 
 from __future__ import annotations
@@ -23,12 +23,19 @@ ONCE_BROKEN = (
 BOUND = Limits(transitions=2_000 if full() else 500)
 
 
-def setups() -> list[Setup]:
-    return list(pairwise()[0]) if full() else [Setup.parse(text) for text in ONCE_BROKEN]
+@pytest.mark.parametrize("setup", ONCE_BROKEN)
+def test_what_once_was_broken_ends_with_the_outcomes_of_the_whole_search(setup: str):
+    ends_alike(Setup.parse(setup))
 
 
-@pytest.mark.parametrize("setup", setups(), ids=str)
+@pytest.mark.nightly("every two values of a setup's fields are some hundred searches")
+@pytest.mark.parametrize("setup", pairwise()[0], ids=str)
 def test_it_ends_with_the_outcomes_of_the_whole_search(setup: Setup):
+    ends_alike(setup)
+
+
+def ends_alike(setup: Setup) -> None:
+    """By both ways, or the whole search is what was run."""
     fewer = persistent(setup.scenario(), BOUND)
     assert fewer.transitions > 0
     if fewer.whole_because:

@@ -14,6 +14,7 @@ from redial_lab.explore.search import search
 from redial_lab.proof import matrix_kept, matrix_run
 from redial_lab.proof.matrix import STORIES, Cell, class_of, classes, every_cell, refused, stories
 from redial_lab.proof.matrix_kept import Judged, Told, kept, left, same_text
+from redial_lab.proof.matrix_oldest import oldest
 from redial_lab.proof.matrix_run import asked, run
 from redial_lab.proof.matrix_verdict import verdict
 from redial_lab.proof.questions import SEARCHES
@@ -117,6 +118,31 @@ def test_every_value_of_every_switch_asked_for_is_waited_for():
     assert told.more == [2 * len(waiting), 3 * len(waiting)]
     told.take("relaunch=while messages", Told(asked=["relaunch"], found=["L2 x switched off"]))
     assert told.changed == {"relaunch=while messages": ["L2 x switched off"]}
+
+
+def test_the_oldest_results_are_searched_first_and_those_of_today_not_at_all():
+    """1 never searched  2 at a commit that is not known here  3 at an old one  4 of today."""
+    never, unknown, old, new, today = every_cell()[:5]
+
+    def at(commit: str, cell: Cell, engine: str) -> Judged:
+        return replace(complete(cell), commit=commit, engine=engine)
+
+    results = {
+        str(unknown): at("none", unknown, "before"),
+        str(new): at("ccc+", new, "before"),
+        str(old): at("aaa", old, "before"),
+        str(today): at("aaa", today, "today"),
+    }
+    name = next(iter(SEARCHES))
+    cells, commits = [today, new, old, unknown, never], ["ccc111", "bbb111", "aaa111"]
+
+    def chosen(count: int):
+        return oldest(count, cells, [name], results, "today", commits)
+
+    assert chosen(9) == ([never, unknown, old, new], [name])
+    assert chosen(1) == ([never], [])
+    assert chosen(2) == ([never], [name])
+    assert chosen(3) == ([never, unknown], [name])
 
 
 # ---------------------------------------------------------------------- running

@@ -30,6 +30,7 @@ STORIES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(every=3, meets=("key", "story"))
 @pytest.mark.parametrize("story", STORIES)
 @pytest.mark.parametrize("key", KEYS)
 def test_no_message_is_lost_doubled_or_blocked_for_ever(key, story):

@@ -37,7 +37,7 @@ def test_callers_get_in_while_the_old_version_goes():
     )
 
 
-@pytest.mark.skipif(not full(), reason="takes minutes: every order is searched with --full")
+@pytest.mark.nightly("every order is searched, which takes minutes")
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "first use"])
 def test_every_order_of_a_rollout_and_a_caller_is_searched(warm):
     result = search(rolled_out(warm=warm, cold=not warm), Limits(transitions=None, depth=STEPS))

@@ -22,7 +22,6 @@ from redial_lab.commands.demo import _now as now
 from redial_lab.commands.demo import _set_up as set_up
 from redial_lab.scenarios.client_load import Load, demo_config, tell
 from redial_lab.scenarios.flights import identity
-from tests.sampling import full
 from tests.waiting import HANGS
 
 pytestmark = pytest.mark.driver
@@ -81,7 +80,7 @@ def test_three_hundred_flights_land_once_and_in_order_while_dialogs_are_recycled
     assert so_far(page)[-1] == (300, 300) and all(sent >= here for sent, here in so_far(page))
 
 
-@pytest.mark.skipif(not full(), reason="thirty thousand messages: invoke test --full")
+@pytest.mark.nightly("thirty thousand messages")
 def test_the_procedures_of_the_article_are_caught():
     """Without --full the torture and the searches catch them (tests/lab/torture, tests/lab/mutants),
     and this story's verdict is only seen clean.

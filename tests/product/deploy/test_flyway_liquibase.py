@@ -17,7 +17,6 @@ from redial.paths import DOCS, GENERATED
 from redial.server import with_database
 from redial_broker import EmbeddedBroker
 from redial_broker.instance.instance import PASSWORD, USER
-from tests.sampling import full
 from tests.waiting import HANGS
 
 HERE = Path(__file__).with_name("runners")
@@ -37,7 +36,7 @@ CHANGELOG = """\
 
 pytestmark = [
     pytest.mark.jvm,
-    pytest.mark.skipif(not full(), reason="two tools in Java, a minute: with --full"),
+    pytest.mark.nightly("two tools in Java, a minute"),
 ]
 
 

@@ -215,6 +215,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_by_hand_between_the_databases_is_named_and_mended(installed, what):
     database, sql, finding = CHANGES[what]

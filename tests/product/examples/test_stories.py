@@ -16,7 +16,6 @@ from contextlib import contextmanager
 import pytest
 
 from tests.broker.tds.test_jdbc import driver_jar
-from tests.sampling import full
 from tests.waiting import HANGS
 
 from .stage import CALLERS, WAYS_TO_GO
@@ -148,7 +147,7 @@ def test_with_ids_and_exactly_once_a_batch_is_never_unknown_for_long(stage, lang
     stage.is_clean()
 
 
-@pytest.mark.skipif(not full(), reason="waits for two time-outs of twenty seconds: REDIAL_FULL=1")
+@pytest.mark.nightly("waits for two time-outs of twenty seconds")
 @pytest.mark.jvm
 def test_a_time_out_of_the_jdbc_driver_is_a_cancel(stage):
     """1 It meets usp_Send in a transaction: failed, nothing is there. 2 It meets COMMIT: unknown.

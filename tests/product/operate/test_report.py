@@ -401,7 +401,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_half_done(in_the_way, ther
 def test_a_folder_that_cannot_be_written_is_1_and_named(site, there, capsys, monkeypatch):
     """Root may write everywhere, so the refusal is the system's word alone."""
 
-    def refused(self, *_):
+    def refused(self, *_, **__):
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "write_text", refused)

@@ -19,14 +19,13 @@ from redial.operate.report.model import Page, Unseen
 from redial.operate.report.page import html
 from tests.product.operate.test_report import HOSTILE, PAGE
 from tests.product.operate.test_report_figures import AUDIT, dead, facts, landed
-from tests.sampling import full
 from tests.waiting import HANGS
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 pytestmark = [
-    pytest.mark.skipif(not full(), reason="starts a browser: invoke test --full"),
+    pytest.mark.nightly("starts a browser"),
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH"),
 ]
 WIDTHS = (400, 1200)

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 
@@ -194,12 +194,12 @@ def test_it_is_drawn_anew_and_keys_do_what_the_last_line_says(site, tmp_path):
 
 
 def test_a_server_that_never_answers_keeps_nobody_from_leaving(monkeypatch):
-    """1 the server is asked  2 it says nothing, which is said  3 q ends it all the same."""
-    drawings, waiting = [], Event()
+    """1 the server is asked  2 it says nothing, which is said  3 q ends it, and no connection is touched."""
+    drawings, waiting, closed = [], Event(), []
 
     @contextmanager
     def pressing():
-        yield lambda _: "q" if any("no answer for 1 s" in one for one in drawings) else ""
+        yield lambda _: "q" if any("no answer for 2 s" in one for one in drawings) else ""
 
     def kept(screen):
         drawings.append(text_of(drawn(screen)))
@@ -209,9 +209,13 @@ def test_a_server_that_never_answers_keeps_nobody_from_leaving(monkeypatch):
     monkeypatch.setattr("redial.cli.top.drawn", kept)
     monkeypatch.setattr(Watch, "look", lambda *_: waiting.wait())
     with Watch(Site(load(CONFIGS / "audit.toml"), "Server=127.0.0.1,1;Database=x", None)) as watch:
+        in_use = ExitStack()
+        in_use.callback(closed.append, 1)
+        watch._open[PLACE] = (in_use, None)
         _live(watch, "audit", 2.0)
+    assert closed == []
     waiting.set()
-    assert "no answer for 0 s" in drawings[0]
+    assert "asking" in drawings[0]
 
 
 def test_a_terminal_on_which_nothing_is_drawn_anew_is_refused(capsys, monkeypatch):

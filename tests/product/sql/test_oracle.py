@@ -15,7 +15,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 import oracle_verdicts
 
 from tests.oracle import fetched
-from tests.sampling import full
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +34,7 @@ def test_every_rendered_script_has_a_stored_verdict():
 
 
 @pytest.mark.oracle
-@pytest.mark.skipif(
-    not full(),
-    reason="each has a stored verdict, looked at above; the daily canary is below: REDIAL_FULL=1",
-)
+@pytest.mark.nightly("each has a stored verdict, looked at above; the daily canary is below")
 @pytest.mark.parametrize("name", INSTALLATIONS)
 def test_the_oracle_finds_nothing(name, oracle, tmp_path):
     scripts = oracle_verdicts.installations()[name]

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from redial.paths import ROOT
-from tests.sampling import full
 from tests.waiting import HANGS
 
 from .lab import bare_python, missing, python_without_us
 
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
-FULL_ONLY = pytest.mark.skipif(not full(), reason="a cluster is six JVMs: REDIAL_FULL=1")
+FULL_ONLY = pytest.mark.nightly("a cluster is up to six JVMs")
 
 JOB = Path(__file__).with_name("cluster_job.py")
 SETTINGS = {
@@ -80,6 +79,7 @@ def refused_alone(python: str, folder: Path) -> None:
     assert done.returncode == 1 and "ModuleNotFoundError" in done.stderr, done.stderr
 
 
+@FULL_ONLY
 def test_an_executor_of_its_own_sends_and_reads(lab, tmp_path):
     """The smallest cluster: Spark's local-cluster, whose executor keeps its folder in SPARK_HOME."""
     if why := missing():

@@ -15,7 +15,6 @@ from redial.spark.errors import PipelineError
 from redial.spark.land import Landing, batch_function
 from redial.spark.session import REMOTE, need_java_and_spark
 from redial.spark.tables import KINDS, table
-from tests.sampling import full
 from tests.waiting import HANGS
 
 from .conftest import ROOT
@@ -52,9 +51,7 @@ print(json.dumps([type(spark).__module__, rows, landed]))
 )
 
 
-FULL_ONLY = pytest.mark.skipif(
-    not full(), reason="Spark Connect needs a server of its own: REDIAL_FULL=1"
-)
+FULL_ONLY = pytest.mark.nightly("Spark Connect needs a server of its own")
 
 
 def run(
@@ -93,6 +90,7 @@ def said(lab, folder: Path, script: str) -> list[object]:
     return found
 
 
+@FULL_ONLY
 def test_a_session_over_connect_writes_and_reads(lab, tmp_path):
     assert said(lab, tmp_path, BATCH) == [6]
 

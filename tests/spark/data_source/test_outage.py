@@ -6,7 +6,6 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from tests.sampling import full
 
 from .lab import missing
 from .outage import landing, server
@@ -14,7 +13,7 @@ from .outage import landing, server
 pytestmark = [
     pytest.mark.driver,
     pytest.mark.jvm,
-    pytest.mark.skipif(not full(), reason="a job with a JVM of its own: REDIAL_FULL=1"),
+    pytest.mark.nightly("a job with a JVM of its own"),
 ]
 LARGE = 200_000
 """Bytes of a body: some of them are more than the wire has under way."""

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from redial.paths import SOURCES
-from tests.sampling import full
 from tests.waiting import HANGS
 
 from .conftest import ROOT
@@ -88,6 +87,7 @@ def joined(texts: dict[str, str], start: str) -> str:
     return "".join(text for name, text in texts.items() if name.startswith(start))
 
 
+@pytest.mark.nightly("sessions with JVMs of their own")
 def test_no_secret_is_in_what_spark_keeps_or_shows(lab, tmp_path):
     right = lab.options()["password"]
     odbc = {"odbc": f"Server=db;UID=sa;PWD={REFUSED}"}
@@ -129,7 +129,7 @@ def test_no_secret_is_in_what_spark_keeps_or_shows(lab, tmp_path):
     assert "allowed: option password" in texts["15 sql"] and "change that secret" in texts["15 sql"]
 
 
-@pytest.mark.skipif(not full(), reason="Spark Connect needs a server of its own: REDIAL_FULL=1")
+@pytest.mark.nightly("Spark Connect needs a server of its own")
 @pytest.mark.parametrize("hiding", [False, True], ids=["by itself", "with the setting"])
 def test_spark_connect_keeps_every_option_but_not_what_is_elsewhere(lab, tmp_path, hiding):
     """Unless it is told what to hide: the setting is the page's."""

@@ -16,7 +16,6 @@ from redial.paths import SOURCES
 from redial.spark import interrupts
 from redial.spark.land import Landed
 from redial.spark.session import LOG_PROFILE, need_java_and_spark
-from tests.sampling import full
 from tests.waiting import HANGS
 
 END = {"broker": "0B16", "mark": "0x00000000000007D1"}
@@ -82,7 +81,7 @@ def test_in_another_thread_an_interrupt_stays_what_it_was(before):
 
 
 @pytest.mark.jvm
-@pytest.mark.skipif(not full(), reason="a session of its own: REDIAL_FULL=1")
+@pytest.mark.nightly("a session of its own")
 def test_a_session_that_starts_says_nothing_but_javas_own_line(tmp_path):
     """And an error is still shown: here a setting that Spark refuses."""
     need_java_and_spark()

@@ -12,7 +12,6 @@ from redial.spark.demo_step import Step, StepResult, run, take
 from redial.spark.errors import PipelineError, reason
 from redial_lab.commands.demo import _set_up as set_up
 from redial_lab.scenarios.flights import event, flights, mean_departure_delay
-from tests.sampling import full
 
 
 def result(delays, expected, tmp_path):
@@ -63,7 +62,7 @@ def test_sparks_innermost_cause_is_shown():
 
 @pytest.mark.jvm
 @pytest.mark.driver
-@pytest.mark.skipif(not full(), reason="a broker and a deployment of its own: invoke test --full")
+@pytest.mark.nightly("a broker and a deployment of its own")
 def test_two_hundred_landed_flights_are_aggregated_as_the_original_and_audited(
     spark, monkeypatch, tmp_path
 ):

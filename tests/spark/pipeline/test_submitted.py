@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from redial.paths import PACKAGE, SOURCES
-from tests.sampling import full
 from tests.waiting import HANGS
 
 FOLDERS = (PACKAGE / "spark", SOURCES / "pyspark_servicebroker")
@@ -62,7 +61,7 @@ def test_a_job_is_a_script_that_explains_itself(name, tmp_path):
 
 
 @pytest.mark.jvm
-@pytest.mark.skipif(not full(), reason="spark-submit starts a JVM for each job: REDIAL_FULL=1")
+@pytest.mark.nightly("spark-submit starts a JVM for each job")
 def test_spark_submit_audits_and_its_status_is_the_verdicts(spark, tmp_path):
     """No server is asked, so this is the script, the session and the status alone."""
     rows = [("A", n, "EndOfStream" if n == 3 else "event") for n in range(4)]

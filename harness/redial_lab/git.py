@@ -1,0 +1,21 @@
+"""Git, as a program."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+
+def git(root: Path, *arguments: str) -> str:
+    """What git says in a clone. Raises RuntimeError with what it says of an error."""
+    done = subprocess.run(
+        ["git", *arguments], cwd=root, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"git {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def commit(root: Path, ref: str) -> str:
+    """The commit that a name stands for. Raises RuntimeError."""
+    return git(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").strip()

@@ -1,0 +1,120 @@
+"""What the gate leaves out: what no night has passed is not, and the page tells all of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from redial_lab.nights import NIGHTLY, Nights, Outcome
+from tests import conftest, left_out
+from tests.left_out import Collected, page, rule, smaller
+
+pytest_plugins = ("pytester",)
+
+SUITE = """
+import pytest
+
+@pytest.mark.sampled(every=5, meets=("key",), last=False)
+@pytest.mark.parametrize("key", ["a", "a", "b", "b", "b"], ids=["0", "1", "2", "3", "4"])
+def test_family(key):
+    pass
+
+@pytest.mark.nightly("two minutes")
+def test_for_the_night():
+    pass
+
+def test_for_the_gate():
+    pass
+"""
+FAMILY = [f"test_suite.py::test_family[{case}]" for case in range(5)]
+NIGHT = "test_suite.py::test_for_the_night"
+
+
+@pytest.fixture
+def suite(pytester, monkeypatch):
+    """A suite of three tests that has our conftest's choice, in a clone of its own."""
+    pytester.makepyfile(test_suite=SUITE)
+    (pytester.path / "evidence").mkdir()
+    monkeypatch.setattr(conftest, "ROOT", pytester.path)
+    monkeypatch.delenv("REDIAL_FULL", raising=False)
+
+    class Choice:
+        pytest_collection_modifyitems = staticmethod(conftest.pytest_collection_modifyitems)
+
+        @staticmethod
+        def pytest_configure(config):
+            for marker in ("sampled", "nightly"):
+                config.addinivalue_line("markers", marker)
+
+    def run(*arguments, **outcomes):
+        plugins = [Choice(), *outcomes.get("plugins", ())]
+        return pytester.inline_run("-p", "no:xdist", *arguments, plugins=plugins)
+
+    return run
+
+
+def passed(pytester, *ids):
+    Nights().after([Outcome(True, True, id) for id in ids], whole=True).write(
+        pytester.path / NIGHTLY
+    )
+
+
+def ran(result):
+    return {each.nodeid.partition("::test_")[2] for each in result.listoutcomes()[0]}
+
+
+def test_where_no_night_has_passed_anything_all_of_it_runs(suite, pytester):
+    passed(pytester)
+    suite().assertoutcome(passed=7)
+
+
+def test_where_no_night_is_known_nothing_is_new(suite):
+    suite().assertoutcome(passed=3, skipped=1)
+
+
+def test_what_a_night_has_passed_is_left_out_and_a_new_case_runs(suite, pytester):
+    passed(pytester, *FAMILY, NIGHT)
+    result = suite()
+    assert ran(result) == {"family[0]", "family[2]", "for_the_gate"}
+    assert [skip.nodeid for skip in result.listoutcomes()[1]] == [NIGHT]
+    passed(pytester, *FAMILY[:3], NIGHT)
+    assert "family[3]" in ran(suite()) and "family[1]" not in ran(suite())
+    passed(pytester, *FAMILY)
+    assert "for_the_night" in ran(suite())
+
+
+def test_at_night_all_of_it_runs(suite, pytester, monkeypatch):
+    passed(pytester, *FAMILY, NIGHT)
+    monkeypatch.setenv("REDIAL_FULL", "1")
+    suite().assertoutcome(passed=7)
+
+
+def test_the_page_tells_each_rule(suite, pytester):
+    passed(pytester, *FAMILY, NIGHT)
+    (pytester.path / "tests").mkdir()
+    (pytester.path / "tests" / "test_sizes.py").write_text(
+        "ROWS = 1_000 if full() else 10\n"
+        "def test_x():\n    if not full():\n        return\n    pytest.skip('a' if (not full()) else 'b|c')\n"
+    )
+    collected = Collected()
+    suite("--collect-only", "-qqq", plugins=[collected])
+    text = page(collected, pytester.path)
+    assert "On the gate 3 of 7 tests run." in text
+    assert "| test_suite.py::test_family | 5 | 2 | one of 5, each key |" in text
+    assert "| test_suite.py::test_for_the_night | 1 | two minutes |" in text
+    assert "| tests/test_sizes.py ROWS | 1000 | 10 |" in text
+    assert "| tests/test_sizes.py test_x | asks not full() |  |" in text
+    assert "| tests/test_sizes.py test_x | 'b\\|c' | 'a' |" in text
+
+
+def test_a_rule_in_words():
+    assert rule(3) == "one of 3, the last"
+    assert rule(every=2, meets=("key", "fault"), last=False) == "one of 2, each key, each fault"
+
+
+def test_every_file_of_ours_can_be_read_for_the_page():
+    asked = [
+        place
+        for path in (left_out.ROOT / "tests").rglob("*.py")
+        for place in smaller(path, left_out.ROOT)
+    ]
+    assert any(place.where.endswith("test_exhausted.py TRANSITIONS") for place in asked)
