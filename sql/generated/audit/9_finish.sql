@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'27a7a40382fcd2bd [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ee309c9adc5b25ae [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -50,10 +50,10 @@ VALUES
     (N'Outbox_Insert', 0x6643752b8e50bf3b), (N'ufn_Conversations', 0xcdbfe2ffd26d7944),
     (N'ufn_Leaked', 0x0b12f35d77c2617b), (N'ufn_Pending', 0x5d37aee876b179f4), (N'ufn_QueuePages', 0x30cfd7bc8235bd6f),
     (N'ufn_Queues', 0x7d1c4f6fc393e0bb), (N'ufn_DialogOf', 0x95401e285ff11864),
-    (N'ufn_DialogTrail', 0xaf409b54eb138e2f), (N'ufn_SentAgain', 0x6824134f698fc753),
+    (N'ufn_DialogTrail', 0xaf409b54eb138e2f), (N'ufn_SentAgain', 0xc2052313ec9b7bd2),
     (N'ufn_Sides', 0xa159a32ca9eddecf), (N'ufn_Trail', 0x37f358b4eb5b94d7), (N'vw_Findings', 0x3ebb1f636abb0c17),
     (N'usp_CheckHealth', 0x9c629fe1ff8517fa), (N'usp_Figures', 0xdfd98ea07c86a3c4), (N'usp_Health', 0x4f491999c50eea3e),
-    (N'usp_Sessions', 0xa3e1c148967533be), (N'usp_Trace', 0x547ba4fdc0dc1c0d),
+    (N'usp_Sessions', 0xa3e1c148967533be), (N'usp_Trace', 0x24e11670012d7be7),
     (N'vw_Conversations', 0x0bef0b32e11d14ae), (N'vw_DeadLetterCauses', 0xd9509d6549b60323),
     (N'vw_Errors', 0x7baf452fa5b24589), (N'vw_FailedConversations', 0x47f07c8c7a59e768),
     (N'vw_Pending', 0x7f9fd7b37418fd01), (N'vw_Queues', 0xafa76d45403e7195), (N'IdleWatch', NULL),
@@ -93,13 +93,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'27a7a40382fcd2bd 9', @level0type = N'SCHEMA', @level0name = N'audit';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'ee309c9adc5b25ae 9', @level0type = N'SCHEMA', @level0name = N'audit';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'27a7a40382fcd2bd 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
@@ -126,7 +126,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'27a7a40382fcd2bd 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -218,7 +218,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'27a7a40382fcd2bd 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -292,7 +292,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'27a7a40382fcd2bd 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[audit].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -602,21 +602,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'27a7a40382fcd2bd 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'27a7a40382fcd2bdaf4bb44e99ffcaa5d35df23c387cf16e293d7228bb662aa9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ee309c9adc5b25ae84ae3ccff759826c5ff6f4a6f27d44ff3de76e14fd4906d7'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'27a7a40382fcd2bdaf4bb44e99ffcaa5d35df23c387cf16e293d7228bb662aa9');
+    VALUES (N'audit', N'0.1.0', N'ee309c9adc5b25ae84ae3ccff759826c5ff6f4a6f27d44ff3de76e14fd4906d7');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'27a7a40382fcd2bd 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -673,7 +673,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'27a7a40382fcd2bd 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'audit';

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e6b67eb11bf61e47 [3-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c5184aaab8bb929b [3-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'3_pieces.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 4_monitor.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -398,9 +398,10 @@ RETURN
     CROSS APPLY (SELECT CHARINDEX(N' from ', ol.Detail) + 6 AS StartAt, CHARINDEX(N' to ', ol.Detail) AS ToAt, CHARINDEX(N',', ol.Detail) AS EndAt) AS w
     CROSS APPLY (SELECT TRY_CONVERT(bigint, SUBSTRING(ol.Detail, w.StartAt, CASE WHEN w.ToAt > w.StartAt THEN w.ToAt - w.StartAt ELSE 0 END)) AS FromId,
                      TRY_CONVERT(bigint, SUBSTRING(ol.Detail, w.ToAt + 4, CASE WHEN w.EndAt > w.ToAt + 4 THEN w.EndAt - w.ToAt - 4 ELSE 0 END)) AS ToId) AS r
-    CROSS APPLY (SELECT COUNT(*) AS Letters, ISNULL(SUM(CASE WHEN o.MessageSequence < dl.MessageSequence OR (o.MessageSequence = dl.MessageSequence AND o.DeadLetterId < dl.DeadLetterId) THEN 1 ELSE 0 END), 0) AS Number
-                 FROM [etl].[DeadLetter] AS o WITH (NOLOCK)
-                 WHERE o.DeadLetterId BETWEEN r.FromId AND r.ToId AND o.ConversationHandle = dl.ConversationHandle AND o.HandledUtc = dl.HandledUtc AND o.Handling = N'replayed') AS n
+    CROSS APPLY (SELECT COUNT(*) AS Letters, ISNULL(SUM(b.IsBefore), 0) AS Number      /* a table of its own: else 8124 */
+                 FROM (SELECT CASE WHEN o.MessageSequence < dl.MessageSequence OR (o.MessageSequence = dl.MessageSequence AND o.DeadLetterId < dl.DeadLetterId) THEN 1 ELSE 0 END AS IsBefore
+                       FROM [etl].[DeadLetter] AS o WITH (NOLOCK)
+                       WHERE o.DeadLetterId BETWEEN r.FromId AND r.ToId AND o.ConversationHandle = dl.ConversationHandle AND o.HandledUtc = dl.HandledUtc AND o.Handling = N'replayed') AS b) AS n
     WHERE ISNULL(dl.ConversationId, dl.ConversationHandle) = @conversationId AND dl.MessageSequence = @sequence AND dl.Handling = N'replayed'
       AND dl.DeadLetterId BETWEEN r.FromId AND r.ToId AND n.Letters = cl.Messages
 );
@@ -1741,15 +1742,15 @@ Example: EXECUTE [etl].[usp_Trace] @id = ''...'', @sequence = 0;';
     WHERE cl.ConversationKey = @key AND cl.ConversationId IS NOT NULL GROUP BY cl.ConversationId ORDER BY MAX(cl.BegunUtc) DESC;
 
     /* ---- 2  What is known of it: along the dialogs it was sent on, then by what its envelope says ---- */
+    INSERT INTO @dialogs (ConversationId) SELECT @dialog WHERE @one = 0 AND @dialog IS NOT NULL;
     WHILE @one = 0 AND @depth < 25      /* with those it was sent again on */
     BEGIN
         INSERT INTO @dialogs (ConversationId, Depth)
-        SELECT TOP (100) v.ConversationId, @depth
-        FROM (SELECT @dialog AS ConversationId WHERE @dialog IS NOT NULL
-              UNION
-              SELECT cl.ConversationId FROM @dialogs AS d INNER JOIN [etl].[ConversationLog] AS p WITH (NOLOCK) ON p.ConversationId = d.ConversationId
+        SELECT TOP (100) v.ConversationId, @depth + 1
+        FROM (SELECT cl.ConversationId FROM @dialogs AS d INNER JOIN [etl].[ConversationLog] AS p WITH (NOLOCK) ON p.ConversationId = d.ConversationId
                     INNER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf IN (p.Handle, p.ConversationId)
-                        OR EXISTS (SELECT 1 FROM [etl].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.ConversationId = p.ConversationId AND dl.Handling = N'replayed' AND dl.ConversationHandle = cl.ResendOf)) AS v
+              UNION
+              SELECT cl.ConversationId FROM @dialogs AS d INNER JOIN [etl].[DeadLetter] AS dl WITH (NOLOCK) ON dl.ConversationId = d.ConversationId AND dl.Handling = N'replayed' INNER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ResendOf = dl.ConversationHandle) AS v
         WHERE NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.ConversationId = v.ConversationId);
         SET @depth = CASE @@ROWCOUNT WHEN 0 THEN 25 ELSE @depth + 1 END;
     END;
@@ -1831,7 +1832,7 @@ Example: EXECUTE [etl].[usp_Trace] @id = ''...'', @sequence = 0;';
     FROM @events AS e;
     SELECT @sent = SUM(ISNULL(cl.Messages, d.Sent))
     FROM @dialogs AS d LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK) ON cl.ConversationId = d.ConversationId
-    WHERE d.ConversationId = @first OR (@one = 0 AND cl.ResendOf IS NULL);
+    WHERE (d.ConversationId = @first OR (@one = 0 AND cl.ResendOf IS NULL)) AND ISNULL(cl.Messages, d.Sent) IS NOT NULL;
     /* READPAST sees only what is committed, and waits for nobody. */
     IF @one = 1 AND @copies > 0 AND NOT EXISTS (SELECT 1 FROM @events AS e INNER JOIN [etl].[SentMessage] AS sm WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK)
                                                     ON sm.ConversationId = e.ConversationId AND sm.MessageSequence = e.MessageSequence
@@ -2086,7 +2087,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'e6b67eb11bf61e47 4', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c5184aaab8bb929b 4', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

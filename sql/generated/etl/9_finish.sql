@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e6b67eb11bf61e47 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c5184aaab8bb929b [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -53,10 +53,10 @@ VALUES
     (N'ufn_Conversations', 0xc125f01ef1bee190), (N'ufn_Leaked', 0xae34460c5a51af32),
     (N'ufn_Pending', 0x6a5d98d33d33320d), (N'ufn_QueuePages', 0x56fb1f2ab1bb68a0), (N'ufn_Queues', 0x935d052a412f49e6),
     (N'ufn_DialogOf', 0x7e3e65fc43e04324), (N'ufn_DialogTrail', 0x5bb05b4bbca2889c),
-    (N'ufn_SentAgain', 0x9f22d19138eedaea), (N'ufn_Sides', 0x5efe1e394e442e47), (N'ufn_Trail', 0xf390ace07f49037b),
+    (N'ufn_SentAgain', 0x0ca403616700488f), (N'ufn_Sides', 0x5efe1e394e442e47), (N'ufn_Trail', 0xf390ace07f49037b),
     (N'vw_Findings', 0x9d9518518d131e09), (N'usp_CheckHealth', 0xe7f7496fead162da),
     (N'usp_Figures', 0x335cf9193bbefe88), (N'usp_Health', 0x49a767dfdde738e4), (N'usp_Sessions', 0x1b3bd7a1f7479727),
-    (N'usp_Trace', 0x3197df7b1ea499fc), (N'vw_Conversations', 0x4fffb48c06e24859),
+    (N'usp_Trace', 0xd0a07df8cf8a8ceb), (N'vw_Conversations', 0x4fffb48c06e24859),
     (N'vw_DeadLetterCauses', 0x16652fb75f80c72f), (N'vw_Errors', 0xe554bd54b526cf2a),
     (N'vw_FailedConversations', 0xf3b6d4ad47fe44b2), (N'vw_Pending', 0x862cffd91d95f66d),
     (N'vw_Queues', 0xc0c6a03b13f1f0ae), (N'IdleWatch', NULL), (N'ufn_DeadLetters', 0x073defdd78c1bfac),
@@ -96,13 +96,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'e6b67eb11bf61e47 9', @level0type = N'SCHEMA', @level0name = N'etl';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c5184aaab8bb929b 9', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'e6b67eb11bf61e47 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/initiator')
@@ -129,7 +129,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'e6b67eb11bf61e47 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -228,7 +228,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'e6b67eb11bf61e47 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -301,7 +301,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'e6b67eb11bf61e47 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[etl].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -618,21 +618,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'e6b67eb11bf61e47 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'e6b67eb11bf61e47c8f7629af4645895b33564c2f6b4ce72e2463ea4ee0a6198'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c5184aaab8bb929b0d708aa96e62f84a18c045780c704224b8f8213bd8fb2156'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'e6b67eb11bf61e47c8f7629af4645895b33564c2f6b4ce72e2463ea4ee0a6198');
+    VALUES (N'etl', N'0.1.0', N'c5184aaab8bb929b0d708aa96e62f84a18c045780c704224b8f8213bd8fb2156');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'e6b67eb11bf61e47 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -751,7 +751,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'e6b67eb11bf61e47 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -808,7 +808,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'e6b67eb11bf61e47 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'etl';

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'89aa09d8de862854 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b309dd504db8c33a [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -50,10 +50,10 @@ VALUES
     (N'ufn_Conversations', 0xa2a63205004c7875), (N'ufn_Leaked', 0x94b8d25c05deeb0f),
     (N'ufn_Pending', 0x0faa9459878b104b), (N'ufn_QueuePages', 0xbec94eaa86ee84bb), (N'ufn_Queues', 0x3073f705f3ca437c),
     (N'ufn_DialogOf', 0xf604f3c2ccc3d998), (N'ufn_DialogTrail', 0x6b9698789b54f11a),
-    (N'ufn_SentAgain', 0xefbcf399aecff1b0), (N'ufn_Sides', 0x26d936718350b880), (N'ufn_Trail', 0x36faef7afc60311e),
+    (N'ufn_SentAgain', 0x49a08070b82354ab), (N'ufn_Sides', 0x26d936718350b880), (N'ufn_Trail', 0x36faef7afc60311e),
     (N'vw_Findings', 0x0fb3da391c021c6f), (N'usp_CheckHealth', 0x262846a792eef757),
     (N'usp_Figures', 0x76c24a556d5e4497), (N'usp_Health', 0x2ac9b3935b4f6ebe), (N'usp_Sessions', 0x6b1893c460a72782),
-    (N'usp_Trace', 0x14264da55a219ab1), (N'vw_Conversations', 0xd0d2040587f03c89),
+    (N'usp_Trace', 0xc8201e2a500602c7), (N'vw_Conversations', 0xd0d2040587f03c89),
     (N'vw_DeadLetterCauses', 0x49acf1fed375b182), (N'vw_Errors', 0xe193ddd9588b5c0f),
     (N'vw_FailedConversations', 0x9187d167f4c5b3b0), (N'vw_Pending', 0x42e169fa00427eb6),
     (N'vw_Queues', 0x785587681e77cdd2), (N'ufn_DeadLetters', 0x39d8e2a1cedd35ad), (N'usp_OpenGate', 0x080e5a046e125748),
@@ -92,13 +92,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'89aa09d8de862854 9', @level0type = N'SCHEMA', @level0name = N'logging';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b309dd504db8c33a 9', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'89aa09d8de862854 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -179,7 +179,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'89aa09d8de862854 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -271,7 +271,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'89aa09d8de862854 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -345,7 +345,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'89aa09d8de862854 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[logging].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -665,21 +665,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'89aa09d8de862854 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'89aa09d8de86285466e9b37e33b61f69f08063291ecf809f3bcc05251500ab33'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b309dd504db8c33a0b8d8d4929a7e8e455490823a98665e07ca3b550b2e38e32'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'89aa09d8de86285466e9b37e33b61f69f08063291ecf809f3bcc05251500ab33');
+    VALUES (N'logging', N'0.1.0', N'b309dd504db8c33a0b8d8d4929a7e8e455490823a98665e07ca3b550b2e38e32');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'89aa09d8de862854 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -797,7 +797,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'89aa09d8de862854 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -855,7 +855,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'89aa09d8de862854 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'logging';

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'5ff4c6521db0eee3 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'44db9f1cd847aa33 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -51,10 +51,10 @@ VALUES
     (N'ufn_Conversations', 0x496e5a7e51c0d9dc), (N'ufn_Leaked', 0x7c37f57a8ace5593),
     (N'ufn_Pending', 0xbff17e42a09f4feb), (N'ufn_QueuePages', 0x04d34890f7aee60e), (N'ufn_Queues', 0x56405f02b9416db3),
     (N'ufn_DialogOf', 0x339f57942bf1f4e5), (N'ufn_DialogTrail', 0xe9ffb75509e9b52c),
-    (N'ufn_SentAgain', 0x88dcf13a95bd8948), (N'ufn_Sides', 0x64c62d702aa072f2), (N'ufn_Trail', 0xa689925d54fae43d),
+    (N'ufn_SentAgain', 0x6627ddaaa3f1d089), (N'ufn_Sides', 0x64c62d702aa072f2), (N'ufn_Trail', 0xa689925d54fae43d),
     (N'vw_Findings', 0x58f31aa1de31986c), (N'usp_CheckHealth', 0xbe135e59389387fa),
     (N'usp_Figures', 0x8b24e960fbe080df), (N'usp_Health', 0x7cd2a1eccc7f795f), (N'usp_Sessions', 0x4a8e883a7f9bcddc),
-    (N'usp_Trace', 0x7a801867befbcc49), (N'vw_Conversations', 0x99eed79a8314808d),
+    (N'usp_Trace', 0xd1dae8b788f15ef1), (N'vw_Conversations', 0x99eed79a8314808d),
     (N'vw_DeadLetterCauses', 0x44ce60a87898b5d0), (N'vw_Errors', 0x1aa7bad8e7437a8e),
     (N'vw_FailedConversations', 0x7b1fbac421186b2e), (N'vw_Pending', 0xef61098547258f71),
     (N'vw_Queues', 0x55dda13f7ac3d5f2), (N'IdleWatch', NULL), (N'ufn_DeadLetters', 0x85d5cbbde3bd1841),
@@ -94,13 +94,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'5ff4c6521db0eee3 9', @level0type = N'SCHEMA', @level0name = N'orders';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'44db9f1cd847aa33 9', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'5ff4c6521db0eee3 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -181,7 +181,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'5ff4c6521db0eee3 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -273,7 +273,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'5ff4c6521db0eee3 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -348,7 +348,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'5ff4c6521db0eee3 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -664,21 +664,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'5ff4c6521db0eee3 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'5ff4c6521db0eee3a2b49fab47c599241ef945792493ab7e8f4258a0b6111bba'
+           ORDER BY h.DeploymentId DESC), N'') <> N'44db9f1cd847aa33f478e2a4230c2ac13da251172633f89c577385ca14c0e45c'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'5ff4c6521db0eee3a2b49fab47c599241ef945792493ab7e8f4258a0b6111bba');
+    VALUES (N'orders', N'0.1.0', N'44db9f1cd847aa33f478e2a4230c2ac13da251172633f89c577385ca14c0e45c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'5ff4c6521db0eee3 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -794,7 +794,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'5ff4c6521db0eee3 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -851,7 +851,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'5ff4c6521db0eee3 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'orders';
