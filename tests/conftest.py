@@ -73,15 +73,19 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     return result
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    """Say which it is."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was run, at the end: where pytest is quiet it prints no header."""
+    terminalreporter.write_line(_what_ran())
+
+
+def _what_ran() -> str:
     if full():
         part = f", part {os.environ[PART]}" if PART in os.environ else ""
         return f"{FULL}=1: every variant of every family{part}"
     known = Nights.read(ROOT / NIGHTLY).known
     return (
         f"families marked `sampled` and crash points: every N-th; all: {FULL}=1, invoke test --full\n"
-        f"what no night has passed yet: {'runs' if known else f'not known, there is no {NIGHTLY}'}"
+        f"what no night has passed yet: {'has run' if known else f'not known, there is no {NIGHTLY}'}"
     )
 
 

@@ -1,11 +1,12 @@
 """``python -m tests.left_out`` writes docs/generated/left-out.md: what the gate does not run, and why.
 
-It collects the suite as the gate does, and reads where a test asks ``full()``.
+It collects the suite as the gate does, and reads where a test asks ``full()`` or for a stride.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from redial.paths import PAGES, ROOT
+from tests.sampling import FULL
 
 PAGE = PAGES / "left-out.md"
 HEAD = """# What the gate leaves out
@@ -24,8 +26,9 @@ This page says which tests `invoke test` does not run, by which rule, and why. T
 `invoke test --full` runs all of it.
 
 The reason is always time: the whole suite takes hours of processor time. A case that no night has passed
-yet (`evidence/nightly.txt`) is left out by none of these rules: the gate runs it. A case is known by its
-family and its id, so a case whose id stays the same while its content changes is not new.
+yet (`evidence/nightly.txt`) is left out by neither of the first two rules: the gate runs it; where there is
+no such file, nobody knows what is new. A case is known by its family and its id, so a case whose id stays
+the same while its content changes is not new.
 """
 FAMILIES = """## Families
 
@@ -37,7 +40,8 @@ These run at night only.
 """
 SMALLER = """## Smaller on the gate
 
-The same tests, with less of something. A question to `full()` is yes at night.
+The same tests, with less of something. A question to `full()` is yes at night. `crash_stride(N)` is a test
+that kills at every place at night, and at every N-th on the gate. What is new here waits for the night.
 """
 
 
@@ -51,7 +55,7 @@ class Family(NamedTuple):
 
 
 class Smaller(NamedTuple):
-    """A place that asks ``full()``."""
+    """A place that asks ``full()``, or for a stride."""
 
     where: str
     night: str
@@ -77,7 +81,7 @@ class Collected:
         taken = Counter(_family(item) for item in self.taken)
         cases = Counter(_family(item) for item in self.all if item.get_closest_marker("sampled"))
         rules = {_family(item): item.get_closest_marker("sampled") for item in self.all}
-        for name in sorted(cases):
+        for name in sorted(name for name in cases if taken[name] < cases[name]):
             yield Family(name, cases[name], taken[name], rule(**rules[name].kwargs))
 
     def waiting(self) -> Iterator[tuple[str, int, str]]:
@@ -103,25 +107,36 @@ def rule(every: int, meets: tuple[str, ...] = (), last: bool = True) -> str:
 
 
 def smaller(path: Path, root: Path) -> Iterator[Smaller]:
-    """Where a file asks ``full()``: what it takes at night, and what on the gate."""
+    """Where a file asks ``full()`` or for a stride: what it takes at night, and what on the gate."""
     tree = ast.parse(path.read_text("utf-8"))
     above = {below: node for node in ast.walk(tree) for below in ast.iter_child_nodes(node)}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or ast.unparse(node) != "full()":
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
-        asked: ast.AST = node
-        while isinstance(above[asked], ast.UnaryOp | ast.BoolOp):
-            asked = above[asked]
-        holder = asked
+        if node.func.id not in ("full", "crash_stride"):
+            continue
+        holder: ast.AST = node
         while holder in above and not isinstance(holder, ast.FunctionDef | ast.Assign):
             holder = above[holder]
         where = f"{path.relative_to(root).as_posix()} {_name(holder)}".rstrip()
-        choice = above[asked]
-        if isinstance(choice, ast.IfExp) and choice.test is asked:
-            sides = [ast.unparse(choice.body), ast.unparse(choice.orelse)]
-            yield Smaller(where, *(sides[::-1] if ast.unparse(asked).startswith("not") else sides))
+        if node.func.id == "crash_stride":
+            yield Smaller(where, "kills at each place", f"at every {ast.unparse(node.args[0])}th")
         else:
-            yield Smaller(where, f"asks {ast.unparse(asked)}", "")
+            yield Smaller(where, *_sides(node, above))
+
+
+def _sides(asked: ast.AST, above: dict[ast.AST, ast.AST]) -> tuple[str, str]:
+    """Of the choice that a question decides alone; else how it is asked."""
+    no = isinstance(above[asked], ast.UnaryOp)
+    asked = above[asked] if no else asked
+    choice = above[asked]
+    if isinstance(choice, ast.IfExp) and choice.test is asked:
+        sides = ast.unparse(choice.body), ast.unparse(choice.orelse)
+        return sides[::-1] if no else sides
+    while not isinstance(choice, ast.stmt):
+        choice = above[choice]
+    first, *more = ast.unparse(choice).splitlines()
+    return f"asks: {first}{' ...' if more else ''}", ""
 
 
 def _name(node: ast.AST) -> str:
@@ -142,7 +157,7 @@ def page(collected: Collected, root: Path) -> str:
     asked = (
         place
         for path in sorted((root / "tests").rglob("*.py"))
-        if path.name not in {"sampling.py", "conftest.py", "left_out.py"}
+        if path.name not in {"sampling.py", "left_out.py"}
         for place in smaller(path, root)
     )
     count = f"On the gate {len(collected.taken):,} of {len(collected.all):,} tests run.\n"
@@ -162,6 +177,7 @@ def page(collected: Collected, root: Path) -> str:
 
 def main() -> int:
     """Write the page; pytest's status where the suite cannot be collected."""
+    os.environ.pop(FULL, None)
     collected = Collected()
     status = pytest.main(["--collect-only", "-qqq", str(ROOT / "tests")], plugins=[collected])
     if status == pytest.ExitCode.OK:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from hashlib import blake2b
 from pathlib import Path
 
 import pytest
 
-from redial_lab.nights import Outcome
+from redial_lab.nights import Outcome, in_part
 from tests.sampling import DONE, KEEPS, LEFT_OUT, PART
 
 
@@ -18,8 +17,7 @@ class Part:
 
     def __init__(self, part: str, done: Iterable[str] = ()) -> None:
         """part: K/N. done: ids of tests."""
-        number, _, of = part.partition("/")
-        self._number, self._of, self._done = int(number), int(of), frozenset(done)
+        self._part, self._done = part, frozenset(done)
 
     @classmethod
     def of_environment(cls) -> Part | None:
@@ -30,10 +28,8 @@ class Part:
         return cls(os.environ[PART], Path(done).read_text("utf-8").splitlines() if done else ())
 
     def has(self, id: str) -> bool:
-        """Whether the test with this id runs. A family stays together: its fixtures are shared."""
-        family = blake2b(id.partition("[")[0].encode(), digest_size=8).digest()
-        mine = int.from_bytes(family) % self._of == self._number - 1
-        return mine and id not in self._done
+        """Whether the test with this id runs."""
+        return in_part(id, self._part) and id not in self._done
 
 
 class Keeper:

@@ -7,6 +7,7 @@ import pytest
 from redial_lab.nights import NIGHTLY, Nights, Outcome
 from tests import conftest, left_out
 from tests.left_out import Collected, page, rule, smaller
+from tests.sampling import DONE, FULL, KEEPS, PART
 
 pytest_plugins = ("pytester",)
 
@@ -35,7 +36,8 @@ def suite(pytester, monkeypatch):
     pytester.makepyfile(test_suite=SUITE)
     (pytester.path / "evidence").mkdir()
     monkeypatch.setattr(conftest, "ROOT", pytester.path)
-    monkeypatch.delenv("REDIAL_FULL", raising=False)
+    for name in (FULL, PART, DONE, KEEPS):  # the night that runs this test is none of the suite's
+        monkeypatch.delenv(name, raising=False)
 
     class Choice:
         pytest_collection_modifyitems = staticmethod(conftest.pytest_collection_modifyitems)
@@ -53,9 +55,7 @@ def suite(pytester, monkeypatch):
 
 
 def passed(pytester, *ids):
-    Nights().after([Outcome(True, True, id) for id in ids], whole=True).write(
-        pytester.path / NIGHTLY
-    )
+    Nights().after([Outcome(True, True, id) for id in ids], "1/1").write(pytester.path / NIGHTLY)
 
 
 def ran(result):
@@ -94,6 +94,8 @@ def test_the_page_tells_each_rule(suite, pytester):
     (pytester.path / "tests" / "test_sizes.py").write_text(
         "ROWS = 1_000 if full() else 10\n"
         "def test_x():\n    if not full():\n        return\n    pytest.skip('a' if (not full()) else 'b|c')\n"
+        "    until = 1 if x and not full() else 2\n"
+        "    for each in range(0, 9, crash_stride(7)):\n        pass\n"
     )
     collected = Collected()
     suite("--collect-only", "-qqq", plugins=[collected])
@@ -102,8 +104,32 @@ def test_the_page_tells_each_rule(suite, pytester):
     assert "| test_suite.py::test_family | 5 | 2 | one of 5, each key |" in text
     assert "| test_suite.py::test_for_the_night | 1 | two minutes |" in text
     assert "| tests/test_sizes.py ROWS | 1000 | 10 |" in text
-    assert "| tests/test_sizes.py test_x | asks not full() |  |" in text
+    assert "| tests/test_sizes.py test_x | asks: if not full(): ... |  |" in text
+    assert "| tests/test_sizes.py until | asks: until = 1 if x and (not full()) else 2 |  |" in text
+    assert "| tests/test_sizes.py test_x | kills at each place | at every 7th |" in text
     assert "| tests/test_sizes.py test_x | 'b\\|c' | 'a' |" in text
+
+
+def test_a_family_that_is_run_whole_is_not_on_the_page(suite, pytester):
+    passed(pytester)
+    collected = Collected()
+    suite("--collect-only", "-qqq", plugins=[collected])
+    assert list(collected.families()) == []
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"), [(True, "yet: has run"), (False, "yet: not known, there is no evidence/")]
+)
+def test_a_run_says_at_its_end_what_it_has_left_out(kept, said, suite, pytester, monkeypatch):
+    """Quiet, as the command runs it."""
+    if kept:
+        passed(pytester)
+
+    class Summary:
+        pytest_terminal_summary = staticmethod(conftest.pytest_terminal_summary)
+
+    result = pytester.runpytest_inprocess("-q", "-p", "no:xdist", plugins=[Summary()])
+    assert f"what no night has passed {said}" in result.stdout.str()
 
 
 def test_a_rule_in_words():

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from redial_lab.commands import test as command
-from redial_lab.nights import NIGHTLY, Nights, Outcome
+from redial_lab.commands.test import WRITTEN
+from redial_lab.nights import NIGHTLY, Nights, Outcome, in_part
 from tests.parts import Keeper, Part
 from tests.sampling import DONE, KEEPS, PART
 
@@ -74,7 +75,9 @@ CASE, RED = f"{A}[case]", f"{A}[red]"
 
 @pytest.fixture
 def clone(tmp_path, monkeypatch):
-    """A clean repository; pytest only writes down what it was asked."""
+    """A clean repository; pytest only writes down what it was asked. It may be run in a night of ours."""
+    monkeypatch.setenv(KEEPS, str(tmp_path / "ours"))
+    monkeypatch.setenv(PART, "2/3")
     who = ("-c", "user.name=n", "-c", "user.email=e@x")
     (tmp_path / ".gitignore").write_text("/var/\n")
     for step in (("init", "-q"), ("add", "-A"), (*who, "commit", "-qm", "x")):
@@ -121,8 +124,9 @@ def test_a_part_without_a_test_is_not_green(clone):
 
 def test_where_files_are_not_committed_nothing_is_kept(clone, capsys):
     (clone.folder / "new").write_text("")
-    assert status(full=True, part="2/3") == 0
-    assert KEEPS not in clone.asked[0] and "nothing is kept" in capsys.readouterr().out
+    assert status(full=True, part="1/3") == 0
+    assert KEEPS not in clone.asked[0] and clone.asked[0][PART] == "1/3"
+    assert "nothing is kept" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -144,7 +148,7 @@ def test_what_is_no_part_is_refused(options, clone, capsys):
 
 
 def test_what_a_night_has_passed_is_kept_until_it_is_red(clone, capsys):
-    """1 a night passes two cases  2 the next is red in one: it is new again  3 a part adds."""
+    """1 a night passes two cases  2 the next is red in one: it is new again  3 a part passes it."""
     path = clone.folder / NIGHTLY
     path.parent.mkdir()
     clone.outcomes = [Outcome(True, True, CASE), Outcome(True, True, RED), Outcome(True, False, A)]
@@ -155,7 +159,7 @@ def test_what_a_night_has_passed_is_kept_until_it_is_red(clone, capsys):
     clone.status, clone.outcomes = 1, [Outcome(True, True, CASE), Outcome(False, True, RED)]
     assert status(full=True) == 1
     assert not Nights.read(path).new(CASE) and Nights.read(path).new(RED)
-    clone.status, clone.outcomes = 0, [Outcome(True, True, RED)]
+    clone.status, clone.outcomes = 0, [Outcome(True, True, CASE), Outcome(True, True, RED)]
     assert status(full=True, part="1/3") == 0
     assert not Nights.read(path).new(CASE) and not Nights.read(path).new(RED)
 
@@ -168,6 +172,52 @@ def test_a_whole_night_forgets_what_is_gone(clone):
     clone.outcomes = [Outcome(True, True, RED)]
     assert status(full=True) == 0
     assert Nights.read(path).new(CASE) and not Nights.read(path).new(RED)
+
+
+def test_a_part_that_has_ended_forgets_what_is_gone_of_its_own(clone):
+    """Of other parts it knows nothing, and one that was cut off does not know what it would have met."""
+    path = clone.folder / NIGHTLY
+    path.parent.mkdir()
+    mine, other = ("1/2", "2/2") if in_part(A, "1/2") else ("2/2", "1/2")
+    clone.outcomes = [Outcome(True, True, CASE)]
+    assert status(full=True) == 0
+    clone.outcomes = [Outcome(True, True, RED)]
+    assert status(full=True, part=other) == 0
+    assert not Nights.read(path).new(CASE)
+    clone.status = 2
+    assert status(full=True, part=mine) == 2
+    assert not Nights.read(path).new(CASE)
+    clone.status = 0
+    assert status(full=True, part=mine) == 0
+    assert Nights.read(path).new(CASE) and not Nights.read(path).new(RED)
+
+
+def test_a_case_that_ends_its_process_is_new_again(clone):
+    """Its report comes without the names of its markers."""
+    (clone.folder / "evidence").mkdir()
+    clone.outcomes = [Outcome(True, True, CASE)]
+    assert status(full=True) == 0
+    clone.outcomes = [Outcome(False, False, CASE), Outcome(False, False, "tests/test_b.py::test_b")]
+    assert status(full=True, part="1/2") == 0
+    assert Nights.read(clone.folder / NIGHTLY).new(CASE)
+
+
+def test_what_a_night_has_written_does_not_keep_the_next_from_it(clone):
+    for path in WRITTEN:
+        (clone.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (clone.folder / path).write_text("")
+    assert status(full=True, part="1/3") == 0
+    assert KEEPS in clone.asked[0]
+
+
+@pytest.mark.parametrize(
+    "line", ["<<<<<<< HEAD", "tests/test_a.py::test_a 12345", "", "=======", "x y"]
+)
+def test_a_broken_file_is_named_with_its_line(line, tmp_path):
+    path = tmp_path / "nightly.txt"
+    path.write_text(f"tests/test_a.py::test_a 012def\n{line}\n")
+    with pytest.raises(ValueError, match=r"nightly.txt, line 2: .* Next: "):
+        Nights.read(path)
 
 
 @pytest.mark.parametrize(("options", "status_of_pytest"), [({"part": "1/3"}, 0), ({}, 2)])

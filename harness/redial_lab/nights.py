@@ -2,11 +2,12 @@
 
 A line is a family of tests and a digest of each of its cases that has passed in ``invoke test --full``. What
 is not there, the gate runs: a case is new until a night has seen it green, and one that was red is new again.
-Where there is no file, no run was whole yet, and nobody knows what is new.
+Where there is no file, no run was whole yet, and nobody knows what is new: .ci/nightly then runs all of it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 NIGHTLY = "evidence/nightly.txt"
 """Path of what nights have passed, in the clone."""
+_DIGEST = re.compile(r"[0-9a-f]{6}")
 
 
 class Outcome(NamedTuple):
@@ -53,30 +55,42 @@ class Nights:
         """What is kept in a file, which may be missing."""
         if not path.exists():
             return cls()
-        lines = path.read_text("utf-8").splitlines()
-        return cls({family: set(digests) for family, *digests in map(str.split, lines)})
+        cases = {}
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            family, *digests = line.split() or [""]
+            if "::" not in family or not all(map(_DIGEST.fullmatch, digests)):
+                raise ValueError(
+                    f"{path}, line {number}: no family of tests with digests. "
+                    "Next: take a commit's, git restore --source=REF; the next night adds what it lacks"
+                )
+            cases[family] = set(digests)
+        return cls(cases)
 
     def new(self, id: str) -> bool:
         """Whether it is known that no night has passed the test with this id."""
         family, digest = _told(id)
         return self._cases is not None and digest not in self._cases.get(family, ())
 
-    def after(self, outcomes: Iterable[Outcome], whole: bool) -> Nights:
-        """What is known after a run. whole: every test was run, so what was not met is gone."""
-        if self._cases is None and not whole:
+    def after(self, outcomes: Iterable[Outcome], ended: str) -> Nights:
+        """What is known after a run. ended: the part, K/N, that has come to its end: what it has not met
+        of its families is gone; empty: none has.
+        """
+        if self._cases is None and ended != "1/1":
             return Nights()
-        before = {} if whole or self._cases is None else self._cases
-        cases = {family: set(digests) for family, digests in before.items()}
+        cases = {
+            family: set(digests)
+            for family, digests in (self._cases or {}).items()
+            if not (ended and in_part(family, ended))
+        }
         red = set()
         for outcome in outcomes:
-            if not outcome.left_out:
-                continue
-            told = _told(outcome.id)
-            if not outcome.passed:
-                red.add(told)
-            cases.setdefault(told[0], set()).add(told[1])
+            family, digest = _told(outcome.id)
+            if not outcome.passed:  # a test that ends its process comes without its markers
+                red.add((family, digest))
+            elif outcome.left_out:
+                cases.setdefault(family, set()).add(digest)
         for family, digest in red:
-            cases[family].discard(digest)
+            cases.get(family, set()).discard(digest)
         return Nights(cases)
 
     def write(self, path: Path) -> None:
@@ -89,6 +103,13 @@ class Nights:
             if each
         )
         path.write_text("".join(lines), "utf-8", newline="\n")
+
+
+def in_part(id: str, part: str) -> bool:
+    """Whether a test is in the K-th of N parts. A family stays together: its fixtures are shared."""
+    number, _, of = part.partition("/")
+    family = blake2b(id.partition("[")[0].encode(), digest_size=8).digest()
+    return int.from_bytes(family) % int(of) == int(number) - 1
 
 
 def _told(id: str) -> tuple[str, str]:

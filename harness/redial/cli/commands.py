@@ -343,7 +343,7 @@ def matrix(
     defaults: bool = False,
     show: str = "",
     out: str = "",
-    oldest: int = 0,
+    oldest: int = -1,
 ) -> None:
     """For makers: search every combination of our choices: docs/generated/answer-matrix.md."""
     from redial_lab.commands.matrix import matrix as run

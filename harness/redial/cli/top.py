@@ -214,7 +214,7 @@ def drawn(screen: Screen, *, live: bool = True) -> RenderableType:
     if screen.waits:
         older = "; what stands here is older" * bool(screen.known)
         lines.append(Text(f"no answer for {screen.waits} s{older}", style="red"))
-    elif not screen.seen:
+    elif not (screen.seen or screen.paused):
         lines.append(Text("asking"))
     for one in screen.seen:
         if one.trouble:

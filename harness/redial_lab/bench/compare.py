@@ -13,6 +13,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from redial.cli.whole import replace_whole
 from redial_lab.git import git
 
 COMPARED = (
@@ -26,8 +27,12 @@ COMPARED = (
 
 _MEASURE = """
 import sys
+import redial_lab
+if not redial_lab.__file__.startswith(sys.argv[2]):
+    sys.exit("it has no redial_lab")
 from redial_lab.bench.run import FIGURES
-print(next(figure.measure for figure in FIGURES if figure.name == sys.argv[1])())
+found = [figure for figure in FIGURES if figure.name == sys.argv[1]]
+print(found[0].measure() if found else sys.exit("it has no such figure"))
 """
 
 
@@ -57,7 +62,7 @@ Measure = Callable[[Path, str], float]
 def measure(tree: Path, name: str) -> float:
     """A figure of the code in a work tree, by this Python and its libraries. Raises RuntimeError."""
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURE, name],
+        [sys.executable, "-c", _MEASURE, name, f"{tree}{os.sep}"],
         cwd=tree,
         env=os.environ | {"PYTHONPATH": str(tree / "harness")},
         capture_output=True,
@@ -66,7 +71,7 @@ def measure(tree: Path, name: str) -> float:
     )
     if done.returncode:
         words = done.stderr.strip().splitlines()
-        raise RuntimeError(f"{name} in {tree.name}: {words[-1] if words else 'failed'}")
+        raise RuntimeError(f"{name} of {tree.name}: {words[-1] if words else 'failed'}")
     return float(done.stdout)
 
 
@@ -108,9 +113,21 @@ def checked_out(root: Path, commit: str) -> Iterator[Path]:
             git(root, "worktree", "remove", "--force", str(tree))
 
 
-def keep(path: Path, entry: dict[str, Any]) -> None:
-    """Add a line to a file of lines, or replace the one of the same two codes."""
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    of = (entry["new"], entry["old"])
-    others = [line for line in lines if (json.loads(line)["new"], json.loads(line)["old"]) != of]
-    path.write_text("".join(f"{line}\n" for line in [*others, json.dumps(entry)]), "utf-8")
+class Kept:
+    """A file with a line for each two codes."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises ValueError for a file of something else, OSError for one that can't be opened."""
+        self._path = path
+        lines = path.read_text("utf-8").splitlines() if path.exists() else []
+        try:
+            self._lines = {(read["new"], read["old"]): read for read in map(json.loads, lines)}
+        except (KeyError, TypeError, ValueError):
+            raise ValueError("is no file of comparisons, a line each") from None
+        path.open("a").close()  # what can't be written is told before an hour is spent
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """A line, in place of the one of the same two codes."""
+        self._lines.pop((entry["new"], entry["old"]), None)
+        self._lines[entry["new"], entry["old"]] = entry
+        replace_whole(self._path, "".join(f"{json.dumps(line)}\n" for line in self._lines.values()))

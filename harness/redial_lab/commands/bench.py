@@ -12,7 +12,7 @@ from rich.table import Table
 
 from redial.cli.errors import UserError, command
 from redial.server import EMBEDDED_LABEL
-from redial_lab.bench.compare import Ratio, checked_out, compare, keep
+from redial_lab.bench.compare import Kept, Ratio, checked_out, compare
 from redial_lab.bench.peers import PEERS
 from redial_lab.bench.run import FIGURES, LONG, measure_all, measure_long
 from redial_lab.commands import clone
@@ -71,13 +71,20 @@ def _compare(ref: str, runs: int, path: str | None) -> None:
         old = commit(root, ref)
     except RuntimeError:
         raise UserError(f"--compare {ref}", "is no commit here", "git log names them") from None
-    new = git(root, "describe", "--always", "--dirty", "--abbrev=12").strip()
+    new = git(root, "rev-parse", "--short=12", "HEAD").strip()
+    new += "-dirty" if git(root, "status", "--porcelain", "--", "harness", "sql") else ""
+    try:
+        kept = Kept(Path(path)) if path else None
+    except (OSError, ValueError) as error:
+        raise UserError(f"--json {path}", str(error), "name another file") from None
     try:
         with checked_out(root, old) as tree, console.status("") as status:
             found = compare(tree, root, runs, status.update)
     except RuntimeError as error:
         raise UserError(
-            f"--compare {ref}", str(error), "name a newer commit, or measure it by itself"
+            f"--compare {ref}",
+            str(error),
+            f"where that is {old[:12]}, name a newer commit; else mend this code",
         ) from error
     table = Table(
         title=f"{new} beside {old[:12]}, medians of {runs} turns\n({EMBEDDED_LABEL})",
@@ -95,8 +102,8 @@ def _compare(ref: str, runs: int, path: str | None) -> None:
             f"{one.least:.2f} to {one.most:.2f}",
         )
     console.print(table)
-    if path:
-        keep(Path(path), _entry(found, new, old[:12], runs))
+    if kept:
+        kept.add(_entry(found, new, old[:12], runs))
 
 
 def _entry(found: list[Ratio], new: str, old: str, runs: int) -> dict[str, object]:

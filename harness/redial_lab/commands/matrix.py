@@ -21,7 +21,7 @@ def matrix(
     defaults: bool = False,
     show: str = "",
     out: str = "",
-    oldest: int = 0,
+    oldest: int = -1,
 ) -> int:
     """Search what is missing and print each cell's verdict; 1 when the page is wrong (check).
 
@@ -41,7 +41,7 @@ def matrix(
             "no cell and no search has a name like it",
             'write key recycle strategy hint isolation caller, such as "pool * rc *"',
         )
-    if oldest < 0:
+    if oldest == 0 or oldest < -1:
         raise UserError(f"--oldest {oldest}", "counts results", "pass 1 or more")
     if not 1 <= workers <= 16:
         raise UserError(f"--workers {workers}", "counts processes", "pass 1 to 16")

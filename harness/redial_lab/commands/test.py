@@ -14,6 +14,10 @@ from redial_lab.commands.near import near as run_near
 from redial_lab.git import git
 from redial_lab.nights import NIGHTLY, Nights, Outcome
 
+OF_A_NIGHT = ("REDIAL_PART", "REDIAL_DONE", "REDIAL_KEEPS")
+"""Environment variables (tests/sampling.py) that this command sets, so it takes none over."""
+WRITTEN = (NIGHTLY, "evidence/answer-matrix.json", "docs/generated/answer-matrix.md")
+"""What a night itself writes (.ci/nightly): the next one runs although nobody has committed them."""
 ENDED = (0, 1, NOTHING)
 """pytest's statuses of a run that came to its end: green, red, and without a test."""
 _PART = re.compile(r"([1-9]\d*)/([1-9]\d*)")
@@ -53,6 +57,8 @@ def test(
     environment = os.environ | ({"REDIAL_FULL": "1"} if full else {})
     # What is compiled once is kept: the tests start hundreds of processes.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    for name in OF_A_NIGHT:  # the suite runs this command too, in a night of ours
+        environment.pop(name, None)
     if full and not select:
         return _night(root, part, arguments, environment)
     return subprocess.run(arguments, cwd=root, env=environment, check=False).returncode
@@ -81,8 +87,8 @@ def _night(root: Path, part: str, arguments: list[str], environment: dict[str, s
     )
     status = subprocess.run(arguments, cwd=root, env=environment, check=False).returncode
     nightly = root / NIGHTLY
-    whole = status in ENDED and part in ("", "1/1")
-    Nights.read(nightly).after(_outcomes(kept), whole).write(nightly)
+    ended = (part or "1/1") if status in ENDED else ""
+    Nights.read(nightly).after(_outcomes(kept), ended).write(nightly)
     if git(root, "status", "--porcelain", "--", NIGHTLY):
         print(f"{NIGHTLY} has changed: commit it, or what is new in it runs on the gate as well")
     return 0 if status == NOTHING and done else status
@@ -91,7 +97,7 @@ def _night(root: Path, part: str, arguments: list[str], environment: dict[str, s
 def _committed(root: Path) -> str:
     """The commit of every file there is, but for what nights write; '' where there is none."""
     try:
-        if git(root, "status", "--porcelain", "--", ".", f":!{NIGHTLY}"):
+        if git(root, "status", "--porcelain", "--", ".", *(f":!{path}" for path in WRITTEN)):
             return ""
         return git(root, "rev-parse", "HEAD").strip()
     except RuntimeError:  # an unpacked archive

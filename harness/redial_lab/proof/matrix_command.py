@@ -50,12 +50,13 @@ def main(
     workers: int = 2,
     again: bool = False,
     defaults: bool = False,
-    oldest: int = 0,
+    oldest: int = -1,
 ) -> int:
     """Search what is missing, in the page's order; 1 when a trace could not be found.
 
     limit: at most so many cells and as many searches of questions; below 0: all. oldest: instead so many
-    of the results of an older engine or text, the oldest first, at the defaults.
+    of the results of an older engine or text, the oldest first, at the defaults; what was searched under
+    other values of the switches is left to a whole run.
     """
     console = Console()
 
@@ -64,10 +65,12 @@ def main(
 
     results = kept()
     cells, questions = chosen(only)
-    if oldest:
+    if oldest > 0:
         commits = git(ROOT, "rev-list", "HEAD").split()
         engine, again, defaults = engine_digest(), True, True
-        cells, questions = the_oldest(oldest, cells, questions, results, engine, commits)
+        of = len(cells) + len(questions)
+        cells, questions, old = the_oldest(oldest, cells, questions, results, engine, commits)
+        say(f"{old} of {of} results are old; {len(cells) + len(questions)} are searched")
     if limit >= 0:
         cells, questions = cells[:limit], questions[:limit]
     if cells or questions:

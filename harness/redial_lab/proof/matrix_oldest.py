@@ -15,11 +15,13 @@ def oldest(
     results: Mapping[str, Judged],
     engine: str,
     commits: Sequence[str],
-) -> tuple[list[Cell], list[str]]:
-    """Of those that do not speak of today, so many that wait the longest: cells, and questions' searches.
+) -> tuple[list[Cell], list[str], int]:
+    """Of those that do not speak of today, so many that wait the longest: cells, and questions' searches;
+    and how many there are.
 
     engine: its digest. commits: hashes, newest first. What was never searched comes first, then what was
-    searched at a commit that is not known here; of the same age in the order given.
+    searched at a commit that is not known here; of the same age in the order given. What was searched under
+    other values of the switches too is not chosen: a search at the defaults would forget them.
     """
     old: list[tuple[int, Cell | str]] = []
     for cell in cells:
@@ -29,11 +31,16 @@ def oldest(
         if stale_search(name, judged := results.get(name), engine):
             old.append((_age(judged, commits), name))
     old.sort(key=lambda each: -each[0])
-    chosen = [each for _, each in old[:count]]
+    chosen = [each for _, each in old if not _varied(results.get(str(each)))][:count]
     return (
         [each for each in chosen if isinstance(each, Cell)],
         [each for each in chosen if isinstance(each, str)],
+        len(old),
     )
+
+
+def _varied(judged: Judged | None) -> bool:
+    return judged is not None and any(told.tried or told.together for told in judged.told.values())
 
 
 def _age(judged: Judged | None, commits: Sequence[str]) -> int:

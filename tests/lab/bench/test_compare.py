@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redial_lab.bench.compare import COMPARED, checked_out, compare, keep, measure
+from redial_lab.bench.compare import COMPARED, Kept, checked_out, compare, measure
 from redial_lab.bench.run import FIGURES
 from redial_lab.commands import bench as command
 from redial_lab.git import git
@@ -81,7 +81,7 @@ def test_the_code_of_the_commit_is_what_is_measured(clone):
 def test_a_line_is_kept_for_each_two_codes(tmp_path):
     path = tmp_path / "bench.json"
     for new, times in (("v1", 1.0), ("v2", 1.1), ("v2", 1.2)):
-        keep(path, {"new": new, "old": "v0", "times_as_fast": {"land.per_s": times}})
+        Kept(path).add({"new": new, "old": "v0", "times_as_fast": {"land.per_s": times}})
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(line["new"], line["times_as_fast"]["land.per_s"]) for line in lines] == [
         ("v1", 1.0),
@@ -100,6 +100,36 @@ def test_what_cannot_be_compared_is_refused(options, said, capsys):
     with pytest.raises(SystemExit):
         command.bench(**options)
     assert said in capsys.readouterr().err
+
+
+def test_a_commit_without_the_package_is_not_measured_by_ours(clone):
+    git(clone, "rm", "-rq", "harness")
+    git(clone, "-c", "user.name=n", "-c", "user.email=e@x", "commit", "-qm", "x")
+    with (
+        checked_out(clone, "HEAD") as tree,
+        pytest.raises(RuntimeError, match=r"land\.per_s of HEAD: it has no redial_lab"),
+    ):
+        measure(tree, "land.per_s")
+
+
+def test_a_figure_that_a_commit_lacks_is_named(clone):
+    with pytest.raises(RuntimeError, match=r"restore_ms of clone: it has no such figure"):
+        measure(clone, "database.restore_ms")
+
+
+def test_a_file_of_something_else_is_refused_before_anything_is_measured(
+    clone, monkeypatch, capsys, tmp_path
+):
+    monkeypatch.setattr(command, "clone", lambda _: clone)
+    monkeypatch.setattr(command, "compare", lambda *_: pytest.fail("measured"))
+    for text in ('{\n "send": 1\n}\n', '{"send": 1}\n', "[1]\n"):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(SystemExit):
+            command.bench(against="HEAD~1", path=str(tmp_path / "x.json"))
+        assert "x.json: is no file of comparisons" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command.bench(against="HEAD~1", path=str(tmp_path / "none" / "x.json"))
+    assert "No such file" in capsys.readouterr().err
 
 
 def test_the_table_says_what_was_compared_with_what(clone, monkeypatch, capsys, tmp_path):

@@ -139,10 +139,12 @@ def test_the_oldest_results_are_searched_first_and_those_of_today_not_at_all():
     def chosen(count: int):
         return oldest(count, cells, [name], results, "today", commits)
 
-    assert chosen(9) == ([never, unknown, old, new], [name])
-    assert chosen(1) == ([never], [])
-    assert chosen(2) == ([never], [name])
-    assert chosen(3) == ([never, unknown], [name])
+    assert chosen(9) == ([never, unknown, old, new], [name], 5)
+    assert chosen(1) == ([never], [], 5)
+    assert chosen(2) == ([never], [name], 5)
+    assert chosen(3) == ([never, unknown], [name], 5)
+    results[str(unknown)].told["first"] = Told(asked=["relaunch"], tried=["relaunch=never"])
+    assert chosen(9) == ([never, old, new], [name], 5)  # its other values are not forgotten
 
 
 # ---------------------------------------------------------------------- running

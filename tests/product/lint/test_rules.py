@@ -9,7 +9,7 @@ import yaml
 
 from redial.lint.files import UNPARSED, lint_text
 from redial.lint.model import Options
-from redial.lint.rules import BROKER, FILES, RULES, TABLES, TRANSACTIONS
+from redial.lint.rules import BROKER, FILES, QUERIES, RULES, TABLES, TRANSACTIONS
 from redial.lint.seeds import seeds
 from redial.paths import GENERATED
 
@@ -34,7 +34,7 @@ def test_the_rule_speaks_where_the_case_says(code, name):
 
 
 def test_no_two_rules_have_one_code():
-    every = [rule.code for rule in (*BROKER, *FILES, *TABLES, *TRANSACTIONS)]
+    every = [rule.code for rule in (*BROKER, *FILES, *QUERIES, *TABLES, *TRANSACTIONS)]
     assert sorted(every) == sorted(RULES)
 
 

@@ -218,6 +218,70 @@ def test_a_server_that_never_answers_keeps_nobody_from_leaving(monkeypatch):
     assert "asking" in drawings[0]
 
 
+class Virtual:
+    """A clock, a keyboard and a server that answers at once, in place of ours."""
+
+    def __init__(self, presses: dict[float, str]) -> None:
+        self.now, self.presses, self.looks, self.drawings = 0.0, presses, [], []
+        self.busy, self.answers = False, True
+
+    def monotonic(self) -> float:
+        return self.now
+
+    @contextmanager
+    def keys(self):
+        def pressed(seconds: float) -> str:
+            self.now += max(seconds, 0.1)
+            due = next((at for at in self.presses if at <= self.now), None)
+            return self.presses.pop(due, "")
+
+        yield pressed
+
+    @contextmanager
+    def looking(self, _):
+        yield self
+
+    def begin(self) -> None:
+        self.looks.append(self.now)
+        self.busy = True
+
+    def seen(self) -> list[Seen] | None:
+        if not (self.busy and self.answers):
+            return None
+        self.busy = False
+        return [Seen(PLACE, counted(self.now, 1, 0, 0), None)]
+
+    def run(self, monkeypatch) -> None:
+        """Until q is pressed."""
+
+        def kept(screen):
+            self.drawings.append(text_of(drawn(screen)))
+            return drawn(screen)
+
+        monkeypatch.setattr("redial.cli.top.time", self)
+        monkeypatch.setattr("redial.cli.top.keys", self.keys)
+        monkeypatch.setattr("redial.cli.top.Looking", self.looking)
+        monkeypatch.setattr("redial.cli.top.drawn", kept)
+        _live(None, "audit", 2.0)
+
+
+def test_while_it_is_paused_no_server_is_asked(monkeypatch):
+    """1 every two seconds  2 p at five seconds, none is asked  3 p at fifteen, and on it goes."""
+    live = Virtual({5.0: "p", 15.0: "p", 21.0: "q"})
+    live.run(monkeypatch)
+    assert [at for at in live.looks if 5.5 < at < 15] == []
+    assert len([at for at in live.looks if at < 5]) == 3
+    assert len([at for at in live.looks if at > 15]) == 3
+
+
+def test_paused_before_the_first_answer_it_does_not_say_that_it_asks(monkeypatch):
+    live = Virtual({0.1: "p", 3.0: "q"})
+    live.answers = False
+    live.run(monkeypatch)
+    assert "asking" in live.drawings[0] and "asking" not in live.drawings[-1]
+    assert "paused" in live.drawings[-1]
+
+
 def test_a_terminal_on_which_nothing_is_drawn_anew_is_refused(capsys, monkeypatch):
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
