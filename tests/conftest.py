@@ -18,7 +18,7 @@ from redial.paths import ROOT
 from redial_lab.nights import NIGHTLY, Nights
 from tests import delta_spark, installed
 from tests.parts import Keeper, Part
-from tests.sampling import FULL, PART, SMALL, full, sample
+from tests.sampling import FULL, NIGHT, PART, SMALL, full, sample, turn
 
 STATM = Path("/proc/self/statm")
 PAGE = resource.getpagesize()
@@ -31,6 +31,8 @@ settings.load_profile("redial")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marker: sampled(every=N), with what tests.sampling.sample takes besides."""
+    if full():
+        turn(1)  # every process is told before it begins
     gc.set_threshold(200_000, 1_000, 1_000)  # of what is imported and collected nothing is garbage
     config.addinivalue_line(
         "markers",
@@ -81,7 +83,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def _what_ran() -> str:
     if full():
         part = f", part {os.environ[PART]}" if PART in os.environ else ""
-        return f"{FULL}=1: every variant of every family{part}"
+        return f"{FULL}=1: every variant of every family{part}; {NIGHT}={os.environ.get(NIGHT)}"
     known = Nights.read(ROOT / NIGHTLY).known
     return (
         f"families marked `sampled` and crash points: every N-th; all: {FULL}=1, invoke test --full\n"

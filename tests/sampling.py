@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from hashlib import blake2b
 from typing import Any
 
@@ -11,6 +12,8 @@ FULL = "REDIAL_FULL"
 """Environment variable: 1 runs every variant of every family (``invoke test --full``)."""
 PART, DONE, KEEPS = "REDIAL_PART", "REDIAL_DONE", "REDIAL_KEEPS"
 """Environment variables of tests/parts.py: K/N; ids that are not run again; where outcomes are written."""
+NIGHT = "REDIAL_NIGHT"
+"""Environment variable: the number of a night."""
 LEFT_OUT = ("sampled", "nightly")
 """Markers of what the gate may leave out."""
 
@@ -18,6 +21,13 @@ LEFT_OUT = ("sampled", "nightly")
 def full() -> bool:
     """Whether every variant of every family is wanted."""
     return os.environ.get(FULL) == "1"
+
+
+def turn(of: int) -> int:
+    """Which of so many parts of a long sample is this night's, from 0: they take turns by the day. A run
+    says its number at the end, and with it in REDIAL_NIGHT the same is run again.
+    """
+    return int(os.environ.setdefault(NIGHT, str(date.today().toordinal()))) % of
 
 
 def parts(value: Any) -> Iterable[str]:

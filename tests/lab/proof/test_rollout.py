@@ -7,11 +7,12 @@ import pytest
 from redial_lab.explore import Limits, search
 from redial_lab.explore.walk import Walks, walk
 from redial_lab.proof.rollout import BOTH, NEW, OLD, V2, difference, rolled_out
-from tests.sampling import full
+from tests.sampling import full, turn
 
 STEPS = 2_000
 """Of one walk; a deployment beside two callers has some 300."""
-WALKS = 400 if full() else 4
+WALKS, FIRST = (50, 50 * turn(8)) if full() else (4, 0)
+"""Four hundred in eight nights."""
 CHANGES = 2
 """Of priority in a walk: a caller comes in somewhere, and the deployment somewhere in its sending."""
 
@@ -24,7 +25,7 @@ def clean(result) -> None:
 @pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
 def test_callers_get_in_while_the_new_version_comes_beside_the_old(in_transaction):
     scenario = rolled_out(in_transaction=in_transaction)
-    clean(walk(scenario, Walks(WALKS, steps=STEPS, length=250, changes=CHANGES)))
+    clean(walk(scenario, Walks(WALKS, first=FIRST, steps=STEPS, length=250, changes=CHANGES)))
 
 
 def test_callers_get_in_while_the_old_version_goes():
@@ -32,7 +33,7 @@ def test_callers_get_in_while_the_old_version_goes():
     clean(
         walk(
             rolled_out(BOTH, NEW, contract=V2),
-            Walks(WALKS, steps=STEPS, length=250, changes=CHANGES),
+            Walks(WALKS, first=FIRST, steps=STEPS, length=250, changes=CHANGES),
         )
     )
 

@@ -16,16 +16,13 @@ from redial.deploy.plan import NO_LOSS
 from redial.deploy.removal import removal_plan
 from redial.deploy.verify import findings, look
 from redial.quoting import quote_name
-from redial_broker.engine.locks import LockManager, Resource
-from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.instance import Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
-from redial_broker.instance.session import Session
 from tests.installed import borrow, key_of, rendered
 from tests.product.sql import catalog
-from tests.product.sql.bare import Bare, seen_next
+from tests.product.sql.bare import Bare, moved, seen_next
 from tests.product.sql.lab import AUDIT, Client
 from tests.sampling import Cases, crash_stride
 
@@ -35,8 +32,6 @@ HOME = "lab"
 """The database of the connections."""
 REVISION = "r1"
 """Of the source: what is written down is the same in every run."""
-VOLATILE = (LockManager, Resource, Session, Transaction)
-"""Parts of the broker that are as before when a client is gone."""
 
 
 class Killed(BaseException):
@@ -99,14 +94,6 @@ class Place:
             self.bare.sa = Client(self.bare)
 
         return back
-
-    def moved(self, since: int) -> bool:
-        """Whether anything but locks and transactions is another than it was. Only while a moment is held.
-
-        since: records of the journal by then.
-        """
-        log = self.instance.engine.journal.log
-        return any(not isinstance(record[1], VOLATILE) for record in log[since:])
 
     def run(self, what: Callable[[], Any], after: int | None = None) -> bool:
         """Do something, killed after so many statements. False when it ended before."""
@@ -262,10 +249,11 @@ class DyingCursor(Cursor):
             if place.left is not None:
                 place.left -= 1
             place.ran += 1
-            since = len(place.instance.engine.journal.log)
+            log = place.instance.engine.journal.log
+            since = len(log)
             if not place.instance.pump(1) and not out.finished:
                 place.instance.clock.advance(0.5)
-            changed = changed or place.moved(since)
+            changed = changed or moved(log[since:])
             if changed and session.transaction is None:
                 place.changed.append(place.ran)
                 changed = False

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
 
 from redial.config import Config
 from redial.deploy.apply import installation as in_order
+from redial_broker.engine.locks import LockManager, Resource
+from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.ddl.probing import unprobed
 from redial_broker.instance.instance import PASSWORD, USER, Instance
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.results import Collector
+from redial_broker.instance.session import Session
 from tests.installed import batches, borrow, key_of, rendered
 
 from . import catalog
@@ -17,6 +23,8 @@ from .lab import AUDIT, Client, Lab
 
 FILE = re.compile(r"\d_\w+\.sql")
 """A file of an installation: 1_core.sql."""
+VOLATILE = (LockManager, Resource, Session, Transaction)
+"""Parts of the broker that are as before when a client is gone."""
 MAY_LOSE = "EXECUTE sys.sp_set_session_context N'redial.purge_rows', 1000000;"
 """What purge_data.sql asks for before it drops rows."""
 
@@ -127,25 +135,50 @@ class Bare(Lab):
 
         False when they end before.
         """
-        usual, self.instance.quantum = self.instance.quantum, 1
         session = self.sa.session
+        try:
+            for ran in self._steps(batches):
+                if ran == statements:
+                    self.instance.kill(session.id)
+                    return True
+        finally:
+            self.settle()
+            self.sa = Client(self)
+        return False
+
+    def changes(self, batches: list[str]) -> list[int]:
+        """0, and after how many statements of the batches anything is another than before and no
+        transaction is open: elsewhere a kill leaves what the one before has left. They are taken back.
+        """
+        start, found, changed = self.instance.snapshot(), [0], False
+        session, log = self.sa.session, self.instance.engine.journal.log
+        since = len(log)
+        for ran in self._steps(batches):
+            changed = changed or moved(log[since:])
+            since = len(log)
+            if changed and session.transaction is None:
+                found.append(ran)
+                changed = False
+        self.settle()
+        start.restore()
+        self.sa = Client(self)
+        return found
+
+    def _steps(self, batches: list[str]) -> Iterator[int]:
+        """Run batches statement by statement: before each, how many have run."""
+        usual, self.instance.quantum = self.instance.quantum, 1
+        session, ran = self.sa.session, count()
         try:
             with unprobed(self.instance.server):
                 for sql in batches:
                     out = session.sink = Collector()
                     session.submit(Batch(sql))
                     while not out.finished:
-                        if statements == 0:
-                            self.instance.kill(session.id)
-                            return True
-                        statements -= 1
+                        yield next(ran)
                         if not self.instance.pump(1) and not out.finished:
                             self.instance.clock.advance(0.5)
         finally:
             self.instance.quantum = usual
-            self.settle()
-            self.sa = Client(self)
-        return False
 
     def deploy(self, config: Config) -> None:
         self.config = config
@@ -164,6 +197,12 @@ class Bare(Lab):
     def left(self) -> object:
         """All that whoever comes next can see."""
         return seen_next(self.rows)
+
+
+def moved(log: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether anything but locks and transactions is another than before these records of the journal,
+    which it keeps while a snapshot is held."""
+    return any(not isinstance(record[1], VOLATILE) for record in log)
 
 
 def data_of(rows: catalog.Rows, schema: str) -> dict[str, list[tuple]]:

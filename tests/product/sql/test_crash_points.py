@@ -1,6 +1,10 @@
-"""A deployment or a removal may be killed anywhere: run again, it ends as a straight one."""
+"""A deployment or a removal may be killed anywhere: run again, it ends as a straight one.
+
+With a stride of 1 each place is tried that leaves something else (Bare.changes).
+"""
 
 import re
+from collections.abc import Iterable
 from itertools import count
 
 from tests.sampling import Cases, crash_stride
@@ -13,20 +17,26 @@ STRIDE = crash_stride(79)
 """Every how many places a test kills: 1 is all of them, and takes minutes."""
 
 
+def places(bare: Bare, batches: list[str], first: int, usual: int) -> Iterable[int]:
+    """After how many statements a test kills. usual: the stride on the gate."""
+    stride = crash_stride(usual)
+    return bare.changes(batches) if stride == 1 else count(first, stride)
+
+
 def test_a_deployment_killed_after_any_batch_is_finished_by_the_next_or_removed(capsys):
-    """B.3 of the peers: crash points of deploy."""
+    """B.3 of the peers: crash points of deploy. Finished and removed in turns."""
     empty, wanted, batches = fresh_catalog(None), fresh_catalog(AUDIT), installation(AUDIT)
     bare = Bare()
     for first in range(0, len(batches), STRIDE):
         bare.run(batches[first : first + STRIDE])
         state = bare.instance.snapshot()
-        bare.deploy(AUDIT)
-        assert catalog.difference(wanted, bare.catalog()) == [], batches[first][:100]
-        state.restore()
-        bare.sa = Client(bare)
-        if catalog.difference(empty, bare.catalog()):  # else there is nothing to remove (50142)
+        finished = first // STRIDE % 2 == 0
+        if finished:
+            bare.deploy(AUDIT)
+        elif catalog.difference(empty, bare.catalog()):  # else there is nothing to remove (50142)
             bare.remove(AUDIT)
-        assert catalog.difference(empty, bare.catalog()) == [], batches[first][:100]
+        ends = wanted if finished else empty
+        assert catalog.difference(ends, bare.catalog()) == [], batches[first][:100]
         state.restore()
         bare.sa = Client(bare)
     with capsys.disabled():
@@ -37,8 +47,7 @@ def test_the_files_killed_after_any_statement_are_finished_by_their_next_run(cap
     """From the first file on: what is there stays."""
     bare, wanted = Bare(), fresh_catalog(AUDIT)
     start, cases = bare.instance.snapshot(), Cases()
-    stride = crash_stride(661)
-    for killed in count(40, stride):
+    for killed in places(bare, installer(AUDIT), 40, 661):
         if not bare.killed_after(installer(AUDIT), killed):
             break
         if not cases.new(bare.left()):
@@ -51,7 +60,7 @@ def test_the_files_killed_after_any_statement_are_finished_by_their_next_run(cap
         bare.sa = Client(bare)
     with capsys.disabled():
         print(
-            f"\nan installer of {killed} statements, killed after every {stride}: "
+            f"\nan installer of {killed} statements, killed: "
             f"{len(cases)} states were left, each made good"
         )
     assert killed > 600 and len(cases) >= 2
@@ -64,8 +73,7 @@ def test_a_removal_killed_after_any_statement_is_finished_by_the_next(capsys):
     bare.deploy(AUDIT)
     Client(bare).execute(send("0x01"))
     start, cases = bare.instance.snapshot(), Cases()
-    stride = crash_stride(397)
-    for killed in count(0, stride):
+    for killed in places(bare, removal(AUDIT), 0, 397):
         if not bare.killed_after(removal(AUDIT), killed):
             break
         if not cases.new(bare.left()):
@@ -79,7 +87,7 @@ def test_a_removal_killed_after_any_statement_is_finished_by_the_next(capsys):
         bare.sa = Client(bare)
     with capsys.disabled():
         print(
-            f"\na removal of {killed} statements, killed after every {stride}: "
+            f"\na removal of {killed} statements, killed: "
             f"{len(cases)} states were left, each made good"
         )
     assert killed > 100 and len(cases) > 1
