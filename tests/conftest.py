@@ -7,6 +7,7 @@ import logging
 import os
 import resource
 import sys
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,10 @@ def pytest_configure(config: pytest.Config) -> None:
         "runs, and the last, always the same ones; of the arguments that meets names each choice is "
         f"met; and all of them run with {FULL}=1",
     )
-    config.addinivalue_line("markers", f"nightly(why): not on the gate; runs with {FULL}=1")
+    config.addinivalue_line(
+        "markers",
+        f"nightly(why, nights): not on the gate; runs with {FULL}=1, a family for several nights in turns",
+    )
     if keeper := Keeper.of_environment(config):
         config.pluginmanager.register(keeper)
     config.addinivalue_line(
@@ -155,13 +159,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.path.parent not in spark)
     if part := Part.of_environment():
         _leave_out(config, items, {item for item in items if not part.has(item.nodeid)})
+    nights = Nights.read(ROOT / NIGHTLY)
     if full():
+        _take_turns(items, nights)
         return
-    nights, left = Nights.read(ROOT / NIGHTLY), _not_sampled(items)
+    left = _not_sampled(items)
     for item in items:
         if (nightly := item.get_closest_marker("nightly")) and not nights.new(item.nodeid):
             item.add_marker(pytest.mark.skip(reason=f"{nightly.args[0]}: invoke test --full"))
     _leave_out(config, items, {item for item in left if not nights.new(item.nodeid)})
+
+
+def _take_turns(items: list[pytest.Item], nights: Nights) -> None:
+    """Of a family for several nights a part runs, and what no night has passed yet."""
+    places: Counter[str] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("nightly")
+        family, of = item.nodeid.split("[")[0], marker.kwargs.get("nights", 1) if marker else 1
+        place, places[family] = places[family], places[family] + 1
+        if place % of != turn(of) and nights.known and not nights.new(item.nodeid):
+            item.add_marker(pytest.mark.skip(reason="another night's turn"))
 
 
 def _not_sampled(items: list[pytest.Item]) -> list[pytest.Item]:

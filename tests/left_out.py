@@ -41,7 +41,8 @@ These run at night only.
 SMALLER = """## Smaller on the gate
 
 The same tests, with less of something. A question to `full()` is yes at night. `crash_stride(N)` is a test
-that kills at every place at night, and at every N-th on the gate. What is new here waits for the night.
+that kills behind every N-th statement on the gate; at night behind those that change something, a third each
+night, in turns. `turn(N)` is one of so many nights. What is new here waits for the night.
 """
 
 
@@ -87,13 +88,18 @@ class Collected:
     def waiting(self) -> Iterator[tuple[str, int, str]]:
         """Tests for the night: name, cases, why."""
         waiting = [item for item in self.all if _waits(item)]
-        whys = {_family(item): item.get_closest_marker("nightly").args[0] for item in waiting}
+        whys = {_family(item): _why(item.get_closest_marker("nightly")) for item in waiting}
         counted = Counter(map(_family, waiting))
         yield from ((name, counted[name], whys[name]) for name in sorted(whys))
 
 
 def _waits(item: pytest.Item) -> bool:
     return bool(item.get_closest_marker("nightly") and item.get_closest_marker("skip"))
+
+
+def _why(marker: pytest.Mark) -> str:
+    of = marker.kwargs.get("nights", 1)
+    return f"{marker.args[0]}{f'; one of {of} a night, in turns' if of > 1 else ''}"
 
 
 def _family(item: pytest.Item) -> str:
@@ -120,7 +126,9 @@ def smaller(path: Path, root: Path) -> Iterator[Smaller]:
             holder = above[holder]
         where = f"{path.relative_to(root).as_posix()} {_name(holder)}".rstrip()
         if node.func.id == "crash_stride":
-            yield Smaller(where, "kills at each place", f"at every {ast.unparse(node.args[0])}th")
+            yield Smaller(
+                where, "a third of the changes", f"every {ast.unparse(node.args[0])}th statement"
+            )
         else:
             yield Smaller(where, *_sides(node, above))
 

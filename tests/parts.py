@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redial_lab.nights import Outcome, in_part
+from redial_lab.nights import FAILED, PASSED, SKIPPED, Outcome, in_part
 from tests.sampling import DONE, KEEPS, LEFT_OUT, PART
 
 
@@ -33,7 +33,7 @@ class Part:
 
 
 class Keeper:
-    """Writes down each test that is green to the end or red, its fixtures too; none that was skipped."""
+    """Writes down each test that is green to the end, red, or skipped, its fixtures too."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -51,7 +51,8 @@ class Keeper:
         if report.when == "call" and report.passed:
             self._green.add(report.nodeid)
         green = report.when == "teardown" and report.passed and report.nodeid in self._green
-        if green or report.failed:
+        how = PASSED if green else FAILED if report.failed else SKIPPED if report.skipped else ""
+        if how:
             left_out = any(name in report.keywords for name in LEFT_OUT)
             with self._path.open("a", encoding="utf-8", newline="\n") as file:
-                file.write(Outcome(green, left_out, report.nodeid).line())
+                file.write(Outcome(how, left_out, report.nodeid).line())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from redial_lab.nights import NIGHTLY, Nights, Outcome
+from redial_lab.nights import NIGHTLY, PASSED, Nights, Outcome
 from tests import conftest, left_out
 from tests.left_out import Collected, page, rule, smaller
-from tests.sampling import DONE, FULL, KEEPS, PART
+from tests.sampling import DONE, FULL, KEEPS, NIGHT, PART
 
 pytest_plugins = ("pytester",)
 
@@ -27,7 +27,7 @@ def test_for_the_gate():
     pass
 """
 FAMILY = [f"test_suite.py::test_family[{case}]" for case in range(5)]
-NIGHT = "test_suite.py::test_for_the_night"
+ALONE = "test_suite.py::test_for_the_night"
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def suite(pytester, monkeypatch):
 
 
 def passed(pytester, *ids):
-    Nights().after([Outcome(True, True, id) for id in ids], "1/1").write(pytester.path / NIGHTLY)
+    Nights().after([Outcome(PASSED, True, id) for id in ids], "1/1").write(pytester.path / NIGHTLY)
 
 
 def ran(result):
@@ -72,24 +72,49 @@ def test_where_no_night_is_known_nothing_is_new(suite):
 
 
 def test_what_a_night_has_passed_is_left_out_and_a_new_case_runs(suite, pytester):
-    passed(pytester, *FAMILY, NIGHT)
+    passed(pytester, *FAMILY, ALONE)
     result = suite()
     assert ran(result) == {"family[0]", "family[2]", "for_the_gate"}
-    assert [skip.nodeid for skip in result.listoutcomes()[1]] == [NIGHT]
-    passed(pytester, *FAMILY[:3], NIGHT)
+    assert [skip.nodeid for skip in result.listoutcomes()[1]] == [ALONE]
+    passed(pytester, *FAMILY[:3], ALONE)
     assert "family[3]" in ran(suite()) and "family[1]" not in ran(suite())
     passed(pytester, *FAMILY)
     assert "for_the_night" in ran(suite())
 
 
 def test_at_night_all_of_it_runs(suite, pytester, monkeypatch):
-    passed(pytester, *FAMILY, NIGHT)
+    passed(pytester, *FAMILY, ALONE)
     monkeypatch.setenv("REDIAL_FULL", "1")
     suite().assertoutcome(passed=7)
 
 
+TURNS = """
+import pytest
+
+@pytest.mark.nightly("long", nights=3)
+@pytest.mark.parametrize("number", range(5))
+def test_turns(number):
+    pass
+"""
+
+
+def test_a_family_for_several_nights_takes_turns_and_a_new_case_does_not_wait(
+    suite, pytester, monkeypatch
+):
+    monkeypatch.setenv(FULL, "1")
+    monkeypatch.setenv(NIGHT, "7")
+    (pytester.path / "test_suite.py").unlink()
+    pytester.makepyfile(test_turns=TURNS)
+    assert ran(suite()) == {f"turns[{number}]" for number in range(5)}  # nothing is known
+    passed(pytester, *(f"test_turns.py::test_turns[{number}]" for number in range(5)))
+    assert ran(suite()) == {"turns[1]", "turns[4]"}
+    passed(pytester, *(f"test_turns.py::test_turns[{number}]" for number in range(4)))
+    monkeypatch.setenv(NIGHT, "8")
+    assert ran(suite()) == {"turns[2]", "turns[4]"}
+
+
 def test_the_page_tells_each_rule(suite, pytester):
-    passed(pytester, *FAMILY, NIGHT)
+    passed(pytester, *FAMILY, ALONE)
     (pytester.path / "tests").mkdir()
     (pytester.path / "tests" / "test_sizes.py").write_text(
         "ROWS = 1_000 if full() else 10\n"
@@ -106,7 +131,7 @@ def test_the_page_tells_each_rule(suite, pytester):
     assert "| tests/test_sizes.py ROWS | 1000 | 10 |" in text
     assert "| tests/test_sizes.py test_x | asks: if not full(): ... |  |" in text
     assert "| tests/test_sizes.py until | asks: until = 1 if x and (not full()) else 2 |  |" in text
-    assert "| tests/test_sizes.py test_x | kills at each place | at every 7th |" in text
+    assert "| tests/test_sizes.py test_x | a third of the changes | every 7th statement |" in text
     assert "| tests/test_sizes.py test_x | 'b\\|c' | 'a' |" in text
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from redial_lab.commands import test as command
 from redial_lab.commands.test import WRITTEN
-from redial_lab.nights import NIGHTLY, Nights, Outcome, in_part
+from redial_lab.nights import FAILED, NIGHTLY, PASSED, SKIPPED, Nights, Outcome, in_part
 from tests.parts import Keeper, Part
 from tests.sampling import DONE, KEEPS, PART
 
@@ -39,10 +39,17 @@ def test_without_a_part_all_is_wanted(monkeypatch):
 
 def report(id: str, when: str, outcome: str, keywords: tuple[str, ...] = ()):
     passed, failed = outcome == "passed", outcome == "failed"
-    return SimpleNamespace(nodeid=id, when=when, passed=passed, failed=failed, keywords=keywords)
+    return SimpleNamespace(
+        nodeid=id,
+        when=when,
+        passed=passed,
+        failed=failed,
+        skipped=not (passed or failed),
+        keywords=keywords,
+    )
 
 
-def test_what_is_green_to_the_end_and_what_is_red_is_kept(tmp_path, monkeypatch):
+def test_what_is_green_to_the_end_what_is_red_and_what_is_skipped_is_kept(tmp_path, monkeypatch):
     path = tmp_path / "kept"
     monkeypatch.setenv(KEEPS, str(path))
     keeper = Keeper.of_environment(SimpleNamespace())
@@ -55,6 +62,7 @@ def test_what_is_green_to_the_end_and_what_is_red_is_kept(tmp_path, monkeypatch)
     keeper.pytest_runtest_logreport(report("of a family[a b]", "call", "failed", ("sampled",)))
     assert path.read_text().splitlines() == [
         "passed gate green",
+        "skipped gate skipped",
         "failed gate red",
         "failed gate left",
         "failed gate begun",
@@ -82,7 +90,9 @@ def clone(tmp_path, monkeypatch):
     (tmp_path / ".gitignore").write_text("/var/\n")
     for step in (("init", "-q"), ("add", "-A"), (*who, "commit", "-qm", "x")):
         subprocess.run(["git", *step], cwd=tmp_path, check=True, capture_output=True)
-    made = SimpleNamespace(folder=tmp_path, asked=[], status=0, outcomes=[Outcome(True, False, A)])
+    made = SimpleNamespace(
+        folder=tmp_path, asked=[], status=0, outcomes=[Outcome(PASSED, False, A)]
+    )
     real = subprocess.run
 
     def run(arguments, **more):
@@ -151,15 +161,19 @@ def test_what_a_night_has_passed_is_kept_until_it_is_red(clone, capsys):
     """1 a night passes two cases  2 the next is red in one: it is new again  3 a part passes it."""
     path = clone.folder / NIGHTLY
     path.parent.mkdir()
-    clone.outcomes = [Outcome(True, True, CASE), Outcome(True, True, RED), Outcome(True, False, A)]
+    clone.outcomes = [
+        Outcome(PASSED, True, CASE),
+        Outcome(PASSED, True, RED),
+        Outcome(PASSED, False, A),
+    ]
     assert status(full=True) == 0
     kept = Nights.read(path)
     assert not kept.new(CASE) and not kept.new(RED) and kept.new(A)
     assert f"{NIGHTLY} has changed: commit it" in capsys.readouterr().out
-    clone.status, clone.outcomes = 1, [Outcome(True, True, CASE), Outcome(False, True, RED)]
+    clone.status, clone.outcomes = 1, [Outcome(PASSED, True, CASE), Outcome(FAILED, True, RED)]
     assert status(full=True) == 1
     assert not Nights.read(path).new(CASE) and Nights.read(path).new(RED)
-    clone.status, clone.outcomes = 0, [Outcome(True, True, CASE), Outcome(True, True, RED)]
+    clone.status, clone.outcomes = 0, [Outcome(PASSED, True, CASE), Outcome(PASSED, True, RED)]
     assert status(full=True, part="1/3") == 0
     assert not Nights.read(path).new(CASE) and not Nights.read(path).new(RED)
 
@@ -167,9 +181,9 @@ def test_what_a_night_has_passed_is_kept_until_it_is_red(clone, capsys):
 def test_a_whole_night_forgets_what_is_gone(clone):
     path = clone.folder / NIGHTLY
     path.parent.mkdir()
-    clone.outcomes = [Outcome(True, True, CASE)]
+    clone.outcomes = [Outcome(PASSED, True, CASE)]
     assert status(full=True) == 0
-    clone.outcomes = [Outcome(True, True, RED)]
+    clone.outcomes = [Outcome(PASSED, True, RED)]
     assert status(full=True) == 0
     assert Nights.read(path).new(CASE) and not Nights.read(path).new(RED)
 
@@ -179,9 +193,9 @@ def test_a_part_that_has_ended_forgets_what_is_gone_of_its_own(clone):
     path = clone.folder / NIGHTLY
     path.parent.mkdir()
     mine, other = ("1/2", "2/2") if in_part(A, "1/2") else ("2/2", "1/2")
-    clone.outcomes = [Outcome(True, True, CASE)]
+    clone.outcomes = [Outcome(PASSED, True, CASE)]
     assert status(full=True) == 0
-    clone.outcomes = [Outcome(True, True, RED)]
+    clone.outcomes = [Outcome(PASSED, True, RED)]
     assert status(full=True, part=other) == 0
     assert not Nights.read(path).new(CASE)
     clone.status = 2
@@ -192,12 +206,25 @@ def test_a_part_that_has_ended_forgets_what_is_gone_of_its_own(clone):
     assert Nights.read(path).new(CASE) and not Nights.read(path).new(RED)
 
 
+def test_a_case_whose_turn_is_another_night_stays_what_it_was(clone):
+    (clone.folder / "evidence").mkdir()
+    clone.outcomes = [Outcome(PASSED, True, CASE)]
+    assert status(full=True) == 0
+    clone.outcomes = [Outcome(SKIPPED, True, CASE), Outcome(SKIPPED, True, RED)]
+    assert status(full=True) == 0
+    kept = Nights.read(clone.folder / NIGHTLY)
+    assert not kept.new(CASE) and kept.new(RED)
+
+
 def test_a_case_that_ends_its_process_is_new_again(clone):
     """Its report comes without the names of its markers."""
     (clone.folder / "evidence").mkdir()
-    clone.outcomes = [Outcome(True, True, CASE)]
+    clone.outcomes = [Outcome(PASSED, True, CASE)]
     assert status(full=True) == 0
-    clone.outcomes = [Outcome(False, False, CASE), Outcome(False, False, "tests/test_b.py::test_b")]
+    clone.outcomes = [
+        Outcome(FAILED, False, CASE),
+        Outcome(FAILED, False, "tests/test_b.py::test_b"),
+    ]
     assert status(full=True, part="1/2") == 0
     assert Nights.read(clone.folder / NIGHTLY).new(CASE)
 
@@ -223,7 +250,7 @@ def test_a_broken_file_is_named_with_its_line(line, tmp_path):
 @pytest.mark.parametrize(("options", "status_of_pytest"), [({"part": "1/3"}, 0), ({}, 2)])
 def test_what_is_new_is_not_told_before_a_whole_night(options, status_of_pytest, clone):
     """By a part, or by a run that was interrupted."""
-    clone.status, clone.outcomes = status_of_pytest, [Outcome(True, True, CASE)]
+    clone.status, clone.outcomes = status_of_pytest, [Outcome(PASSED, True, CASE)]
     status(full=True, **options)
     assert not (clone.folder / NIGHTLY).exists() and not Nights.read(clone.folder / NIGHTLY).new(
         RED
@@ -231,7 +258,7 @@ def test_what_is_new_is_not_told_before_a_whole_night(options, status_of_pytest,
 
 
 def test_a_line_that_was_cut_off_is_not_read(clone):
-    clone.outcomes = [Outcome(True, True, CASE)]
+    clone.outcomes = [Outcome(PASSED, True, CASE)]
     (clone.folder / "evidence").mkdir()
     assert status(full=True, part="1/1") == 0
     kept = next((clone.folder / "var" / "full").glob("*.txt"))
@@ -243,6 +270,6 @@ def test_a_line_that_was_cut_off_is_not_read(clone):
 
 def test_of_a_run_with_changed_files_nothing_is_kept_of_the_night(clone):
     (clone.folder / "new").write_text("")
-    clone.outcomes = [Outcome(True, True, CASE)]
+    clone.outcomes = [Outcome(PASSED, True, CASE)]
     assert status(full=True) == 0
     assert not (clone.folder / NIGHTLY).exists()

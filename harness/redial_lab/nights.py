@@ -18,10 +18,14 @@ NIGHTLY = "evidence/nightly.txt"
 _DIGEST = re.compile(r"[0-9a-f]{6}")
 
 
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
 class Outcome(NamedTuple):
     """A test that has ended."""
 
-    passed: bool
+    how: str
+    """PASSED, FAILED or SKIPPED, which is another night's turn or what a machine lacks."""
     left_out: bool
     """Whether the gate may leave it out."""
     id: str
@@ -29,13 +33,13 @@ class Outcome(NamedTuple):
 
     def line(self) -> str:
         """Of the file a run writes, one for each test."""
-        return f"{'passed' if self.passed else 'failed'} {'night' if self.left_out else 'gate'} {self.id}\n"
+        return f"{self.how} {'night' if self.left_out else 'gate'} {self.id}\n"
 
     @classmethod
     def of(cls, line: str) -> Outcome:
         """Of a line without its end."""
-        outcome, when, id = line.split(" ", 2)
-        return cls(outcome == "passed", when == "night", id)
+        how, when, id = line.split(" ", 2)
+        return cls(how, when == "night", id)
 
 
 class Nights:
@@ -85,8 +89,10 @@ class Nights:
         red = set()
         for outcome in outcomes:
             family, digest = _told(outcome.id)
-            if not outcome.passed:  # a test that ends its process comes without its markers
+            if outcome.how == FAILED:  # a test that ends its process comes without its markers
                 red.add((family, digest))
+            elif outcome.how == SKIPPED and digest not in (self._cases or {}).get(family, ()):
+                continue
             elif outcome.left_out:
                 cases.setdefault(family, set()).add(digest)
         for family, digest in red:

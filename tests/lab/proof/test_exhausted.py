@@ -1,5 +1,5 @@
 """The shipped default, three senders and two readers, one recycle and one resend: as far as a bound
-of transitions goes; with REDIAL_FULL about three minutes' worth. To the end: invoke bench --what explore.
+of transitions goes; with REDIAL_FULL about a minute's worth each. To the end: invoke bench --what explore.
 """
 
 import pytest
@@ -9,7 +9,7 @@ from redial_lab.explore.persistent import persistent
 from redial_lab.proof.setups import Setup
 from tests.sampling import full
 
-TRANSITIONS = 350_000 if full() else 2_000
+TRANSITIONS = 100_000 if full() else 2_000
 
 
 @pytest.mark.parametrize("isolation", ["rc", "rcsi"])

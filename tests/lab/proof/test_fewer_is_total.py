@@ -1,6 +1,6 @@
 """`--fewer` comes to an end for every two values of a setup's fields, with the same outcomes.
 
-At night every allowed pair of values is met (tests/lab/proof/pairs.py); on the gate those setups
+In three nights every allowed pair of values is met (tests/lab/proof/pairs.py); on the gate those setups
 that once ended in an error.
 """
 
@@ -28,7 +28,7 @@ def test_what_once_was_broken_ends_with_the_outcomes_of_the_whole_search(setup: 
     ends_alike(Setup.parse(setup))
 
 
-@pytest.mark.nightly("every two values of a setup's fields are some hundred searches")
+@pytest.mark.nightly("every two values of a setup's fields are some hundred searches", nights=3)
 @pytest.mark.parametrize("setup", pairwise()[0], ids=str)
 def test_it_ends_with_the_outcomes_of_the_whole_search(setup: Setup):
     ends_alike(setup)

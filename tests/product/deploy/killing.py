@@ -24,7 +24,7 @@ from tests.installed import borrow, key_of, rendered
 from tests.product.sql import catalog
 from tests.product.sql.bare import Bare, moved, seen_next
 from tests.product.sql.lab import AUDIT, Client
-from tests.sampling import Cases, crash_stride
+from tests.sampling import Cases, crash_stride, tonight
 
 from .inside import Connection, Cursor, written
 
@@ -178,14 +178,14 @@ class Kills:
         config: Config | None = None,
         every: int = 1,
     ) -> None:
-        """usual: the stride on the gate. config: of what is there in the end. every: how many changes lie
-        between two kills when there is no stride; for work of which all would take too long."""
+        """usual: the stride on the gate; at night a third of the changes takes its turn. config: of what is
+        there in the end. every: of how many of these one is taken, for work that takes long."""
         self.place, self.work, self.stride = place, work, crash_stride(usual)
         self.cases = Cases()
         self.killed = self.after = 0
         self.back = place.moment()
         assert not place.run(work)
-        self.statements, self.changed = place.ran, place.changed[::every]
+        self.statements, self.changed = place.ran, tonight(place.changed)[::every]
         self.wanted = place.catalog(config)
         """As it is when nobody kills it."""
 

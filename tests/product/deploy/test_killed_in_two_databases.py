@@ -32,7 +32,7 @@ def test_an_uninstall_of_both_killed_at_any_statement_is_finished_or_taken_back(
     place = installed(APART)
     place.bare.sa.execute(send("0x01"))
     before = place.catalog(APART)
-    kills = Kills(place, place.removes(APART), 2_111, every=7)
+    kills = Kills(place, place.removes(APART), 2_111, every=2)
     assert difference(Place(beside=DEPOT).catalog(), kills.wanted) == []
     for _ in kills:
         kills.ends(place.removes(APART), kills.wanted)

@@ -1,13 +1,13 @@
 """A deployment or a removal may be killed anywhere: run again, it ends as a straight one.
 
-With a stride of 1 each place is tried that leaves something else (Bare.changes).
+At night a third of the places is tried that leave something else (Bare.changes), in turns.
 """
 
 import re
 from collections.abc import Iterable
 from itertools import count
 
-from tests.sampling import Cases, crash_stride
+from tests.sampling import Cases, crash_stride, tonight, turn
 
 from . import catalog
 from .bare import Bare, another, fresh_catalog, installation, installer, removal
@@ -20,27 +20,28 @@ STRIDE = crash_stride(79)
 def places(bare: Bare, batches: list[str], first: int, usual: int) -> Iterable[int]:
     """After how many statements a test kills. usual: the stride on the gate."""
     stride = crash_stride(usual)
-    return bare.changes(batches) if stride == 1 else count(first, stride)
+    return tonight(bare.changes(batches)) if stride == 1 else count(first, stride)
 
 
 def test_a_deployment_killed_after_any_batch_is_finished_by_the_next_or_removed(capsys):
     """B.3 of the peers: crash points of deploy. Finished and removed in turns."""
     empty, wanted, batches = fresh_catalog(None), fresh_catalog(AUDIT), installation(AUDIT)
     bare = Bare()
-    for first in range(0, len(batches), STRIDE):
-        bare.run(batches[first : first + STRIDE])
-        state = bare.instance.snapshot()
-        finished = first // STRIDE % 2 == 0
+    every = [*range(STRIDE, len(batches), STRIDE)]
+    ends, begin = (tonight(every) if STRIDE == 1 else every), 0
+    for number, end in enumerate(ends, turn(2)):
+        bare.run(batches[begin:end])
+        begin, state, finished = end, bare.instance.snapshot(), number % 2 == 0
         if finished:
             bare.deploy(AUDIT)
         elif catalog.difference(empty, bare.catalog()):  # else there is nothing to remove (50142)
             bare.remove(AUDIT)
-        ends = wanted if finished else empty
-        assert catalog.difference(ends, bare.catalog()) == [], batches[first][:100]
+        after = bare.catalog()
+        assert catalog.difference(wanted if finished else empty, after) == [], batches[end][:100]
         state.restore()
         bare.sa = Client(bare)
     with capsys.disabled():
-        print(f"\na deployment of {len(batches)} batches, killed after every {STRIDE}: made good")
+        print(f"\na deployment of {len(batches)} batches, killed after {len(ends)}: made good")
 
 
 def test_the_files_killed_after_any_statement_are_finished_by_their_next_run(capsys):
