@@ -41,8 +41,8 @@ These run at night only.
 SMALLER = """## Smaller on the gate
 
 The same tests, with less of something. A question to `full()` is yes at night. `crash_stride(N)` is a test
-that kills behind every N-th statement on the gate; at night behind those that change something, a third each
-night, in turns. `turn(N)` is one of so many nights. What is new here waits for the night.
+that kills behind every N-th statement on the gate; at night behind those that change something, most often a
+third of them each night, in turns. `turn(N)` is one of so many nights. What is new here waits for the night.
 """
 
 
@@ -126,9 +126,7 @@ def smaller(path: Path, root: Path) -> Iterator[Smaller]:
             holder = above[holder]
         where = f"{path.relative_to(root).as_posix()} {_name(holder)}".rstrip()
         if node.func.id == "crash_stride":
-            yield Smaller(
-                where, "a third of the changes", f"every {ast.unparse(node.args[0])}th statement"
-            )
+            yield Smaller(where, "kills at more places", f"one of {ast.unparse(node.args[0])}")
         else:
             yield Smaller(where, *_sides(node, above))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redial_lab.nights import FAILED, PASSED, SKIPPED, Outcome, in_part
+from redial_lab.nights import Ended, Outcome, in_part
 from tests.sampling import DONE, KEEPS, LEFT_OUT, PART
 
 
@@ -51,7 +51,15 @@ class Keeper:
         if report.when == "call" and report.passed:
             self._green.add(report.nodeid)
         green = report.when == "teardown" and report.passed and report.nodeid in self._green
-        how = PASSED if green else FAILED if report.failed else SKIPPED if report.skipped else ""
+        how = (
+            Ended.PASSED
+            if green
+            else Ended.FAILED
+            if report.failed
+            else Ended.SKIPPED
+            if report.skipped
+            else ""
+        )
         if how:
             left_out = any(name in report.keywords for name in LEFT_OUT)
             with self._path.open("a", encoding="utf-8", newline="\n") as file:

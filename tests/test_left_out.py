@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redial_lab.nights import NIGHTLY, PASSED, Nights, Outcome
+from redial_lab.nights import NIGHTLY, Ended, Nights, Outcome
 from tests import conftest, left_out
 from tests.left_out import Collected, page, rule, smaller
 from tests.sampling import DONE, FULL, KEEPS, NIGHT, PART
@@ -55,7 +55,9 @@ def suite(pytester, monkeypatch):
 
 
 def passed(pytester, *ids):
-    Nights().after([Outcome(PASSED, True, id) for id in ids], "1/1").write(pytester.path / NIGHTLY)
+    Nights().after([Outcome(Ended.PASSED, True, id) for id in ids], "1/1").write(
+        pytester.path / NIGHTLY
+    )
 
 
 def ran(result):
@@ -131,7 +133,7 @@ def test_the_page_tells_each_rule(suite, pytester):
     assert "| tests/test_sizes.py ROWS | 1000 | 10 |" in text
     assert "| tests/test_sizes.py test_x | asks: if not full(): ... |  |" in text
     assert "| tests/test_sizes.py until | asks: until = 1 if x and (not full()) else 2 |  |" in text
-    assert "| tests/test_sizes.py test_x | a third of the changes | every 7th statement |" in text
+    assert "| tests/test_sizes.py test_x | kills at more places | one of 7 |" in text
     assert "| tests/test_sizes.py test_x | 'b\\|c' | 'a' |" in text
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from redial_lab.commands import test as command
 from redial_lab.commands.test import WRITTEN
-from redial_lab.nights import FAILED, NIGHTLY, PASSED, SKIPPED, Nights, Outcome, in_part
+from redial_lab.nights import NIGHTLY, Ended, Nights, Outcome, in_part
 from tests.parts import Keeper, Part
 from tests.sampling import DONE, KEEPS, PART
 
@@ -91,7 +91,7 @@ def clone(tmp_path, monkeypatch):
     for step in (("init", "-q"), ("add", "-A"), (*who, "commit", "-qm", "x")):
         subprocess.run(["git", *step], cwd=tmp_path, check=True, capture_output=True)
     made = SimpleNamespace(
-        folder=tmp_path, asked=[], status=0, outcomes=[Outcome(PASSED, False, A)]
+        folder=tmp_path, asked=[], status=0, outcomes=[Outcome(Ended.PASSED, False, A)]
     )
     real = subprocess.run
 
@@ -162,18 +162,24 @@ def test_what_a_night_has_passed_is_kept_until_it_is_red(clone, capsys):
     path = clone.folder / NIGHTLY
     path.parent.mkdir()
     clone.outcomes = [
-        Outcome(PASSED, True, CASE),
-        Outcome(PASSED, True, RED),
-        Outcome(PASSED, False, A),
+        Outcome(Ended.PASSED, True, CASE),
+        Outcome(Ended.PASSED, True, RED),
+        Outcome(Ended.PASSED, False, A),
     ]
     assert status(full=True) == 0
     kept = Nights.read(path)
     assert not kept.new(CASE) and not kept.new(RED) and kept.new(A)
     assert f"{NIGHTLY} has changed: commit it" in capsys.readouterr().out
-    clone.status, clone.outcomes = 1, [Outcome(PASSED, True, CASE), Outcome(FAILED, True, RED)]
+    clone.status, clone.outcomes = (
+        1,
+        [Outcome(Ended.PASSED, True, CASE), Outcome(Ended.FAILED, True, RED)],
+    )
     assert status(full=True) == 1
     assert not Nights.read(path).new(CASE) and Nights.read(path).new(RED)
-    clone.status, clone.outcomes = 0, [Outcome(PASSED, True, CASE), Outcome(PASSED, True, RED)]
+    clone.status, clone.outcomes = (
+        0,
+        [Outcome(Ended.PASSED, True, CASE), Outcome(Ended.PASSED, True, RED)],
+    )
     assert status(full=True, part="1/3") == 0
     assert not Nights.read(path).new(CASE) and not Nights.read(path).new(RED)
 
@@ -181,9 +187,9 @@ def test_what_a_night_has_passed_is_kept_until_it_is_red(clone, capsys):
 def test_a_whole_night_forgets_what_is_gone(clone):
     path = clone.folder / NIGHTLY
     path.parent.mkdir()
-    clone.outcomes = [Outcome(PASSED, True, CASE)]
+    clone.outcomes = [Outcome(Ended.PASSED, True, CASE)]
     assert status(full=True) == 0
-    clone.outcomes = [Outcome(PASSED, True, RED)]
+    clone.outcomes = [Outcome(Ended.PASSED, True, RED)]
     assert status(full=True) == 0
     assert Nights.read(path).new(CASE) and not Nights.read(path).new(RED)
 
@@ -193,9 +199,9 @@ def test_a_part_that_has_ended_forgets_what_is_gone_of_its_own(clone):
     path = clone.folder / NIGHTLY
     path.parent.mkdir()
     mine, other = ("1/2", "2/2") if in_part(A, "1/2") else ("2/2", "1/2")
-    clone.outcomes = [Outcome(PASSED, True, CASE)]
+    clone.outcomes = [Outcome(Ended.PASSED, True, CASE)]
     assert status(full=True) == 0
-    clone.outcomes = [Outcome(PASSED, True, RED)]
+    clone.outcomes = [Outcome(Ended.PASSED, True, RED)]
     assert status(full=True, part=other) == 0
     assert not Nights.read(path).new(CASE)
     clone.status = 2
@@ -208,9 +214,9 @@ def test_a_part_that_has_ended_forgets_what_is_gone_of_its_own(clone):
 
 def test_a_case_whose_turn_is_another_night_stays_what_it_was(clone):
     (clone.folder / "evidence").mkdir()
-    clone.outcomes = [Outcome(PASSED, True, CASE)]
+    clone.outcomes = [Outcome(Ended.PASSED, True, CASE)]
     assert status(full=True) == 0
-    clone.outcomes = [Outcome(SKIPPED, True, CASE), Outcome(SKIPPED, True, RED)]
+    clone.outcomes = [Outcome(Ended.SKIPPED, True, CASE), Outcome(Ended.SKIPPED, True, RED)]
     assert status(full=True) == 0
     kept = Nights.read(clone.folder / NIGHTLY)
     assert not kept.new(CASE) and kept.new(RED)
@@ -219,11 +225,11 @@ def test_a_case_whose_turn_is_another_night_stays_what_it_was(clone):
 def test_a_case_that_ends_its_process_is_new_again(clone):
     """Its report comes without the names of its markers."""
     (clone.folder / "evidence").mkdir()
-    clone.outcomes = [Outcome(PASSED, True, CASE)]
+    clone.outcomes = [Outcome(Ended.PASSED, True, CASE)]
     assert status(full=True) == 0
     clone.outcomes = [
-        Outcome(FAILED, False, CASE),
-        Outcome(FAILED, False, "tests/test_b.py::test_b"),
+        Outcome(Ended.FAILED, False, CASE),
+        Outcome(Ended.FAILED, False, "tests/test_b.py::test_b"),
     ]
     assert status(full=True, part="1/2") == 0
     assert Nights.read(clone.folder / NIGHTLY).new(CASE)
@@ -250,7 +256,7 @@ def test_a_broken_file_is_named_with_its_line(line, tmp_path):
 @pytest.mark.parametrize(("options", "status_of_pytest"), [({"part": "1/3"}, 0), ({}, 2)])
 def test_what_is_new_is_not_told_before_a_whole_night(options, status_of_pytest, clone):
     """By a part, or by a run that was interrupted."""
-    clone.status, clone.outcomes = status_of_pytest, [Outcome(PASSED, True, CASE)]
+    clone.status, clone.outcomes = status_of_pytest, [Outcome(Ended.PASSED, True, CASE)]
     status(full=True, **options)
     assert not (clone.folder / NIGHTLY).exists() and not Nights.read(clone.folder / NIGHTLY).new(
         RED
@@ -258,7 +264,7 @@ def test_what_is_new_is_not_told_before_a_whole_night(options, status_of_pytest,
 
 
 def test_a_line_that_was_cut_off_is_not_read(clone):
-    clone.outcomes = [Outcome(PASSED, True, CASE)]
+    clone.outcomes = [Outcome(Ended.PASSED, True, CASE)]
     (clone.folder / "evidence").mkdir()
     assert status(full=True, part="1/1") == 0
     kept = next((clone.folder / "var" / "full").glob("*.txt"))
@@ -270,6 +276,6 @@ def test_a_line_that_was_cut_off_is_not_read(clone):
 
 def test_of_a_run_with_changed_files_nothing_is_kept_of_the_night(clone):
     (clone.folder / "new").write_text("")
-    clone.outcomes = [Outcome(PASSED, True, CASE)]
+    clone.outcomes = [Outcome(Ended.PASSED, True, CASE)]
     assert status(full=True) == 0
     assert not (clone.folder / NIGHTLY).exists()

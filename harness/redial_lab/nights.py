@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from enum import StrEnum
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -18,14 +19,19 @@ NIGHTLY = "evidence/nightly.txt"
 _DIGEST = re.compile(r"[0-9a-f]{6}")
 
 
-PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+class Ended(StrEnum):
+    """How a test has ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """It was another night's turn, or the machine lacks what it needs."""
 
 
 class Outcome(NamedTuple):
     """A test that has ended."""
 
-    how: str
-    """PASSED, FAILED or SKIPPED, which is another night's turn or what a machine lacks."""
+    how: Ended
     left_out: bool
     """Whether the gate may leave it out."""
     id: str
@@ -39,7 +45,7 @@ class Outcome(NamedTuple):
     def of(cls, line: str) -> Outcome:
         """Of a line without its end."""
         how, when, id = line.split(" ", 2)
-        return cls(how, when == "night", id)
+        return cls(Ended(how), when == "night", id)
 
 
 class Nights:
@@ -89,9 +95,11 @@ class Nights:
         red = set()
         for outcome in outcomes:
             family, digest = _told(outcome.id)
-            if outcome.how == FAILED:  # a test that ends its process comes without its markers
+            if (
+                outcome.how is Ended.FAILED
+            ):  # a test that ends its process comes without its markers
                 red.add((family, digest))
-            elif outcome.how == SKIPPED and digest not in (self._cases or {}).get(family, ()):
+            elif outcome.how is Ended.SKIPPED and digest not in (self._cases or {}).get(family, ()):
                 continue
             elif outcome.left_out:
                 cases.setdefault(family, set()).add(digest)

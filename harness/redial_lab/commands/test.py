@@ -12,7 +12,7 @@ from redial_lab.commands import clone
 from redial_lab.commands.near import NOTHING, PYTEST
 from redial_lab.commands.near import near as run_near
 from redial_lab.git import git
-from redial_lab.nights import NIGHTLY, PASSED, Nights, Outcome
+from redial_lab.nights import NIGHTLY, Ended, Nights, Outcome
 
 OF_A_NIGHT = ("REDIAL_PART", "REDIAL_DONE", "REDIAL_KEEPS")
 """Environment variables (tests/sampling.py) that this command sets, so it takes none over."""
@@ -77,10 +77,10 @@ def _night(root: Path, part: str, arguments: list[str], environment: dict[str, s
     kept = root / "var" / "full" / f"{commit}-{part.replace('/', '-of-') or 'all'}.txt"
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.touch()
-    done = [one.id for one in _outcomes(kept) if one.how == PASSED] if part else []
+    done = [one.id for one in _outcomes(kept) if one.how is Ended.PASSED] if part else []
     before = kept.with_suffix(".before")  # workers must all read the same
     before.write_text("".join(f"{id}\n" for id in done), "utf-8")
-    before_now = (one.line() for one in _outcomes(kept) if part and one.how == PASSED)
+    before_now = (one.line() for one in _outcomes(kept) if part and one.how is Ended.PASSED)
     kept.write_text("".join(before_now), "utf-8")
     environment |= {"REDIAL_KEEPS": str(kept)} | ({"REDIAL_DONE": str(before)} if part else {})
     print(
