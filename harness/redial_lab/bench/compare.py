@@ -13,7 +13,6 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from redial.cli.whole import replace_whole
 from redial_lab.git import git
 
 COMPARED = (
@@ -118,7 +117,6 @@ class Kept:
 
     def __init__(self, path: Path) -> None:
         """Raises ValueError for a file of something else, OSError for one that can't be opened."""
-        self._path = path
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
         try:
             self._lines = {(read["new"], read["old"]): read for read in map(json.loads, lines)}
@@ -126,8 +124,8 @@ class Kept:
             raise ValueError("is no file of comparisons, a line each") from None
         path.open("a").close()  # what can't be written is told before an hour is spent
 
-    def add(self, entry: dict[str, Any]) -> None:
-        """A line, in place of the one of the same two codes."""
+    def text(self, entry: dict[str, Any]) -> str:
+        """With this line, in place of the one of the same two codes."""
         self._lines.pop((entry["new"], entry["old"]), None)
         self._lines[entry["new"], entry["old"]] = entry
-        replace_whole(self._path, "".join(f"{json.dumps(line)}\n" for line in self._lines.values()))
+        return "".join(f"{json.dumps(line)}\n" for line in self._lines.values())

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from redial.cli.errors import UserError, command
+from redial.cli.whole import replace_whole
 from redial.server import EMBEDDED_LABEL
 from redial_lab.bench.compare import Kept, Ratio, checked_out, compare
 from redial_lab.bench.peers import PEERS
@@ -102,8 +103,8 @@ def _compare(ref: str, runs: int, path: str | None) -> None:
             f"{one.least:.2f} to {one.most:.2f}",
         )
     console.print(table)
-    if kept:
-        kept.add(_entry(found, new, old[:12], runs))
+    if path and kept:
+        replace_whole(Path(path), kept.text(_entry(found, new, old[:12], runs)))
 
 
 def _entry(found: list[Ratio], new: str, old: str, runs: int) -> dict[str, object]:
