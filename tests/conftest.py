@@ -157,11 +157,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     spark = {item.path.parent for item in items if "spark" in getattr(item, "fixturenames", ())}
     items.sort(key=lambda item: item.path.parent not in spark)
-    if part := Part.of_environment():
-        _leave_out(config, items, {item for item in items if not part.has(item.nodeid)})
     nights = Nights.read(ROOT / NIGHTLY)
     if full():
-        _take_turns(items, nights)
+        _take_turns(items, nights)  # of all: what a part has done changes no turn
+    if part := Part.of_environment():
+        _leave_out(config, items, {item for item in items if not part.has(item.nodeid)})
+    if full():
         return
     left = _not_sampled(items)
     for item in items:

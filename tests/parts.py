@@ -50,17 +50,8 @@ class Keeper:
         """One of set-up, call and teardown is over."""
         if report.when == "call" and report.passed:
             self._green.add(report.nodeid)
-        green = report.when == "teardown" and report.passed and report.nodeid in self._green
-        how = (
-            Ended.PASSED
-            if green
-            else Ended.FAILED
-            if report.failed
-            else Ended.SKIPPED
-            if report.skipped
-            else ""
-        )
-        if how:
+        green = report.when == "teardown" and report.nodeid in self._green
+        if not report.passed or green:
             left_out = any(name in report.keywords for name in LEFT_OUT)
             with self._path.open("a", encoding="utf-8", newline="\n") as file:
-                file.write(Outcome(how, left_out, report.nodeid).line())
+                file.write(Outcome(Ended(report.outcome), left_out, report.nodeid).line())

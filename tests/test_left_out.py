@@ -113,6 +113,11 @@ def test_a_family_for_several_nights_takes_turns_and_a_new_case_does_not_wait(
     passed(pytester, *(f"test_turns.py::test_turns[{number}]" for number in range(4)))
     monkeypatch.setenv(NIGHT, "8")
     assert ran(suite()) == {"turns[2]", "turns[4]"}
+    done = pytester.path / "done"  # a part that goes on takes the same turn
+    done.write_text("test_turns.py::test_turns[2]\n")
+    monkeypatch.setenv(PART, "1/1")
+    monkeypatch.setenv(DONE, str(done))
+    assert ran(suite()) == {"turns[4]"}
 
 
 def test_the_page_tells_each_rule(suite, pytester):

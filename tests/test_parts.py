@@ -41,6 +41,7 @@ def report(id: str, when: str, outcome: str, keywords: tuple[str, ...] = ()):
     passed, failed = outcome == "passed", outcome == "failed"
     return SimpleNamespace(
         nodeid=id,
+        outcome=outcome,
         when=when,
         passed=passed,
         failed=failed,

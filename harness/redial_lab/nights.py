@@ -87,21 +87,21 @@ class Nights:
         """
         if self._cases is None and ended != "1/1":
             return Nights()
+        known = self._cases or {}
         cases = {
             family: set(digests)
-            for family, digests in (self._cases or {}).items()
+            for family, digests in known.items()
             if not (ended and in_part(family, ended))
         }
         red = set()
         for outcome in outcomes:
             family, digest = _told(outcome.id)
-            if (
-                outcome.how is Ended.FAILED
-            ):  # a test that ends its process comes without its markers
+            # A red one is asked for no marker: a test that ends its process comes without.
+            if outcome.how is Ended.FAILED:
                 red.add((family, digest))
-            elif outcome.how is Ended.SKIPPED and digest not in (self._cases or {}).get(family, ()):
-                continue
-            elif outcome.left_out:
+            elif outcome.left_out and (
+                outcome.how is Ended.PASSED or digest in known.get(family, ())
+            ):
                 cases.setdefault(family, set()).add(digest)
         for family, digest in red:
             cases.get(family, set()).discard(digest)

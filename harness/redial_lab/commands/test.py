@@ -77,11 +77,10 @@ def _night(root: Path, part: str, arguments: list[str], environment: dict[str, s
     kept = root / "var" / "full" / f"{commit}-{part.replace('/', '-of-') or 'all'}.txt"
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.touch()
-    done = [one.id for one in _outcomes(kept) if one.how is Ended.PASSED] if part else []
+    done = [one for one in _outcomes(kept) if part and one.how is Ended.PASSED]
     before = kept.with_suffix(".before")  # workers must all read the same
-    before.write_text("".join(f"{id}\n" for id in done), "utf-8")
-    before_now = (one.line() for one in _outcomes(kept) if part and one.how is Ended.PASSED)
-    kept.write_text("".join(before_now), "utf-8")
+    before.write_text("".join(f"{one.id}\n" for one in done), "utf-8")
+    kept.write_text("".join(one.line() for one in done), "utf-8")
     environment |= {"REDIAL_KEEPS": str(kept)} | ({"REDIAL_DONE": str(before)} if part else {})
     print(
         f"{f'part {part}' if part else 'all'} of --full on {commit[:12]}; passed before: {len(done)}"

@@ -11,10 +11,11 @@ from tests.sampling import full, turn
 
 STEPS = 2_000
 """Of one walk; a deployment beside two callers has some 300."""
-WALKS, FIRST = (50, 50 * turn(8)) if full() else (4, 0)
-"""Four hundred in eight nights."""
 CHANGES = 2
 """Of priority in a walk: a caller comes in somewhere, and the deployment somewhere in its sending."""
+WALKS, FIRST = (50, 50 * turn(8)) if full() else (4, 0)
+"""Four hundred in eight nights."""
+WALKED = Walks(WALKS, first=FIRST, steps=STEPS, length=250, changes=CHANGES)
 
 
 def clean(result) -> None:
@@ -25,17 +26,12 @@ def clean(result) -> None:
 @pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
 def test_callers_get_in_while_the_new_version_comes_beside_the_old(in_transaction):
     scenario = rolled_out(in_transaction=in_transaction)
-    clean(walk(scenario, Walks(WALKS, first=FIRST, steps=STEPS, length=250, changes=CHANGES)))
+    clean(walk(scenario, WALKED))
 
 
 def test_callers_get_in_while_the_old_version_goes():
     """They pass the new one by then, and their dialogs are on it: expand, wait, contract."""
-    clean(
-        walk(
-            rolled_out(BOTH, NEW, contract=V2),
-            Walks(WALKS, first=FIRST, steps=STEPS, length=250, changes=CHANGES),
-        )
-    )
+    clean(walk(rolled_out(BOTH, NEW, contract=V2), WALKED))
 
 
 @pytest.mark.nightly("every order is searched, which takes minutes")
