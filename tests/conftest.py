@@ -19,7 +19,7 @@ from redial.paths import ROOT
 from redial_lab.nights import NIGHTLY, Nights
 from tests import delta_spark, installed
 from tests.parts import Keeper, Part
-from tests.sampling import FULL, NIGHT, PART, SMALL, full, sample, turn
+from tests.sampling import FULL, NIGHT, NIGHTS, PART, SMALL, every_night, full, sample, turn
 
 STATM = Path("/proc/self/statm")
 PAGE = resource.getpagesize()
@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "sampled(every, meets, last): a family with more variants than the suite has time for; every N-th "
         "runs, and the last, always the same ones; of the arguments that meets names each choice is "
-        f"met; and all of them run with {FULL}=1",
+        f"met; with {FULL}=1 a third of the others runs too, in turns",
     )
     config.addinivalue_line(
         "markers",
@@ -85,12 +85,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _what_ran() -> str:
+    known = Nights.read(ROOT / NIGHTLY).known
     if full():
         part = f", part {os.environ[PART]}" if PART in os.environ else ""
-        return f"{FULL}=1: every variant of every family{part}; {NIGHT}={os.environ.get(NIGHT)}"
-    known = Nights.read(ROOT / NIGHTLY).known
+        turns = "all of it" if every_night() or not known else "a third of what the gate leaves out"
+        return f"{FULL}=1: {turns}, and what is new{part}; {NIGHT}={os.environ.get(NIGHT)}"
     return (
-        f"families marked `sampled` and crash points: every N-th; all: {FULL}=1, invoke test --full\n"
+        f"families marked `sampled` and crash points: every N-th; the others: invoke test --full\n"
         f"what no night has passed yet: {'has run' if known else f'not known, there is no {NIGHTLY}'}"
     )
 
@@ -172,13 +173,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _take_turns(items: list[pytest.Item], nights: Nights) -> None:
-    """Of a family for several nights a part runs, and what no night has passed yet."""
+    """Of what a sample leaves out, and of a family for several nights, a part runs, and what no night has
+    passed yet.
+    """
+    if every_night() or not nights.known:
+        return
+    left = set(_not_sampled(items))
     places: Counter[str] = Counter()
     for item in items:
-        marker = item.get_closest_marker("nightly")
-        family, of = item.nodeid.split("[")[0], marker.kwargs.get("nights", 1) if marker else 1
+        nightly = item.get_closest_marker("nightly")
+        of = NIGHTS if item in left else nightly.kwargs.get("nights", 1) if nightly else 1
+        if of == 1:
+            continue
+        family = item.nodeid.split("[")[0]
         place, places[family] = places[family], places[family] + 1
-        if place % of != turn(of) and nights.known and not nights.new(item.nodeid):
+        if place % of != turn(of) and not nights.new(item.nodeid):
             item.add_marker(pytest.mark.skip(reason="another night's turn"))
 
 

@@ -13,7 +13,9 @@ FULL = "REDIAL_FULL"
 PART, DONE, KEEPS = "REDIAL_PART", "REDIAL_DONE", "REDIAL_KEEPS"
 """Environment variables of tests/parts.py: K/N; ids that are not run again; where outcomes are written."""
 NIGHT = "REDIAL_NIGHT"
-"""Environment variable: the number of a night."""
+"""Environment variable: the number of a night, or ``all`` for what several nights do in turns."""
+NIGHTS = 3
+"""Nights in which everything that the gate leaves out has had its turn."""
 LEFT_OUT = ("sampled", "nightly")
 """Markers of what the gate may leave out."""
 
@@ -24,15 +26,24 @@ def full() -> bool:
 
 
 def turn(of: int) -> int:
-    """Which of so many parts of a long sample is this night's, from 0: they take turns by the day. A run
-    says its number at the end, and with it in REDIAL_NIGHT the same is run again.
+    """Which of so many parts of a long sample is this night's, from 0: they take turns by the day, and
+    where each night runs one of N parts of the suite, by N days. A run says its number at the end, and
+    with it in REDIAL_NIGHT the same is run again.
     """
-    return int(os.environ.setdefault(NIGHT, str(date.today().toordinal()))) % of
+    night = os.environ.setdefault(NIGHT, str(date.today().toordinal()))
+    parts = os.environ.get(PART, "1/1").split("/")[1]
+    return 0 if every_night() else int(night) // int(parts) % of
+
+
+def every_night() -> bool:
+    """Whether all is wanted that several nights do in turns."""
+    return os.environ.get(NIGHT) == "all"
 
 
 def tonight(places: Sequence[int]) -> Sequence[int]:
     """A third of where a test kills, in turns; all with REDIAL_CRASH_STRIDE=1."""
-    return places if os.environ.get("REDIAL_CRASH_STRIDE") else places[turn(3) :: 3]
+    all_of_them = every_night() or os.environ.get("REDIAL_CRASH_STRIDE")
+    return places if all_of_them else places[turn(NIGHTS) :: NIGHTS]
 
 
 def parts(value: Any) -> Iterable[str]:

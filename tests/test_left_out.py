@@ -7,7 +7,7 @@ import pytest
 from redial_lab.nights import NIGHTLY, Ended, Nights, Outcome
 from tests import conftest, left_out
 from tests.left_out import Collected, page, rule, smaller
-from tests.sampling import DONE, FULL, KEEPS, NIGHT, PART
+from tests.sampling import DONE, FULL, KEEPS, NIGHT, PART, turn
 
 pytest_plugins = ("pytester",)
 
@@ -36,7 +36,7 @@ def suite(pytester, monkeypatch):
     pytester.makepyfile(test_suite=SUITE)
     (pytester.path / "evidence").mkdir()
     monkeypatch.setattr(conftest, "ROOT", pytester.path)
-    for name in (FULL, PART, DONE, KEEPS):  # the night that runs this test is none of the suite's
+    for name in (FULL, PART, DONE, KEEPS, NIGHT):  # the night that runs this test is none of the suite's
         monkeypatch.delenv(name, raising=False)
 
     class Choice:
@@ -84,10 +84,29 @@ def test_what_a_night_has_passed_is_left_out_and_a_new_case_runs(suite, pytester
     assert "for_the_night" in ran(suite())
 
 
-def test_at_night_all_of_it_runs(suite, pytester, monkeypatch):
+def test_at_night_a_third_of_what_is_left_out_runs_in_turns_and_all_where_all_is_asked_for(
+    suite, pytester, monkeypatch
+):
     passed(pytester, *FAMILY, ALONE)
-    monkeypatch.setenv("REDIAL_FULL", "1")
+    monkeypatch.setenv(FULL, "1")
+    gate = {"family[0]", "family[2]", "for_the_gate", "for_the_night"}
+    for night, own in (("6", "family[1]"), ("7", "family[3]"), ("8", "family[4]")):
+        monkeypatch.setenv(NIGHT, night)
+        assert ran(suite()) == gate | {own}
+    passed(pytester, *FAMILY[:3], ALONE)
+    assert ran(suite()) == gate | {"family[3]", "family[4]"}  # one is new
+    monkeypatch.setenv(NIGHT, "all")
     suite().assertoutcome(passed=7)
+
+
+def test_nights_that_run_a_part_each_come_to_every_turn_of_every_part(monkeypatch):
+    met = set()
+    for night in range(9):
+        monkeypatch.setenv(NIGHT, str(night))
+        part = f"{night % 3 + 1}/3"
+        monkeypatch.setenv(PART, part)
+        met.add((part, turn(3)))
+    assert len(met) == 9
 
 
 TURNS = """

@@ -134,7 +134,7 @@ def render(_: Context, config: str = "", check: bool = False, sqlcmd: str = "") 
 @task(
     help={
         "select": "pytest's -k",
-        "full": "at night: every variant of the families that are sampled, more than an hour",
+        "full": "at night: with a third of what the gate leaves out, and all searches to their end",
         "part": "K/N, of --full: what has passed on this commit is not run again",
         "near": "only the tests of what has changed, a minute for a few files; 1 where a file has none",
         "since": "with --near: changed since this commit; since the branch left main by default",

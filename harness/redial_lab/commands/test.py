@@ -34,8 +34,8 @@ def test(
 ) -> int:
     """Run pytest on all processors; its exit status is ours.
 
-    select: pytest's -k. full: every variant of the families that the suite samples, and searches
-    to their end (it takes far longer); see ``tests/conftest.py``. The ten slowest tests are told;
+    select: pytest's -k. full: a third of what the gate leaves out too, in turns by the day (all with
+    REDIAL_NIGHT=all), and searches to their end; see ``tests/sampling.py``. The ten slowest tests are told;
     what each took, in seconds, is in var/tests.xml. near, since, repeat: see ``near``. part: K/N, of full,
     without what has passed on this commit before. What full has passed is kept (``nights.py``). Raises
     UserError.

@@ -7,13 +7,14 @@ import pytest
 from redial_lab.explore import Limits, search
 from redial_lab.explore.walk import Walks, walk
 from redial_lab.proof.rollout import BOTH, NEW, OLD, V2, difference, rolled_out
-from tests.sampling import full, turn
+from tests.sampling import every_night, full, turn
 
 STEPS = 2_000
 """Of one walk; a deployment beside two callers has some 300."""
 CHANGES = 2
 """Of priority in a walk: a caller comes in somewhere, and the deployment somewhere in its sending."""
-WALKS, FIRST = (50, 50 * turn(8)) if full() else (4, 0)
+WALKS = 400 if every_night() else 50 if full() else 4
+FIRST = 50 * turn(8) if full() else 0
 """Four hundred in eight nights."""
 WALKED = Walks(WALKS, first=FIRST, steps=STEPS, length=250, changes=CHANGES)
 
