@@ -205,6 +205,7 @@ def bench(
         "out": "folder for each violation's steps, picture and script for query windows",
         "past": "search what may happen after a violation, too",
         "heat": "show which statements ran, and how often",
+        "statements-atomic": "nobody comes in inside a statement: fewer states, and the verdict says so",
         "explain-hash": "print what of a state counts, what does not, and why; search nothing",
         "list": "print the scenarios, the fields of a setup, faults, claims and switches",
     }
@@ -225,6 +226,7 @@ def explore(
     out: str = "",
     past: bool = False,
     heat: bool = False,
+    statements_atomic: bool = False,
     explain_hash: bool = False,
     list: bool = False,
 ) -> None:
@@ -246,6 +248,7 @@ def explore(
         fewer=fewer,
         past=past,
         heat=heat,
+        statements_atomic=statements_atomic,
         explain_hash=explain_hash,
         list=list,
     )

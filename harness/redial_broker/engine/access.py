@@ -8,12 +8,14 @@ the clustered key takes the clustered key first and the nonclustered entries aft
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.differences import differs
+from redial_broker.engine.entries import Search, read_entries
+from redial_broker.engine.inside import noted, once
 from redial_broker.engine.journal import MISSING
 from redial_broker.engine.keys import END_KEY, bounds, inside
 from redial_broker.engine.locks import LockManager
@@ -82,17 +84,20 @@ class Access:
         column the statement needs, so the clustered key is not locked. accept: the rest of the
         WHERE clause; a lock taken for a row it refuses is given back (F-201). limit: stop, and
         lock no more keys, after so many rows (TOP without a sort). after: begin behind this key.
-        Raises Wait, or SqlError 1222 and 1205.
+        Raises Wait, Left, or SqlError 1222 and 1205.
         """
-        found: list[tuple[IndexKey, RowValues]] = []
         exact = index.unique and len(prefix) == len(index.columns) and bool(index.columns)
-        visit = self._visit_past if mode.snapshot else self._visit
-        if mode.qualify:
-            visit = self._visit_qualified
         if exact and mode.ranges and mode.hinted and mode.lock == "U":
             hit = value(transaction.owner.engine, "updlock_holdlock_hit")
             mode = replace(mode, lock=hit) if hit != "U" else mode
-        candidates = self._candidates(
+        if transaction.owner.acted and not mode.versioned and not index.table.temporary:
+            by = Search(index, mode, covered, prefix, low, high, exact, limit, after)
+            return read_entries(self, transaction, by, accept)
+        found: list[tuple[IndexKey, RowValues]] = []
+        visit = self._visit_past if mode.snapshot else self._visit
+        if mode.qualify:
+            visit = self._visit_qualified
+        candidates = self.candidates(
             transaction, index, prefix, low, high, exact, limit is not None, after
         )
         meter = self.meter
@@ -109,7 +114,7 @@ class Access:
                     break
         else:
             if mode.ranges and mode.lock and not (exact and found):
-                self._lock_gap(transaction, index, prefix, high, mode)
+                self.lock_gap(transaction, index, prefix, high, mode)
         if len(found) >= ESCALATION and mode.hold and mode.lock:
             self.escalate(transaction, index.table)
         return found
@@ -129,7 +134,7 @@ class Access:
             for key in keys:
                 self.locks.release(transaction, key)
 
-    def _candidates(
+    def candidates(
         self,
         transaction: Transaction,
         index: Index,
@@ -189,34 +194,29 @@ class Access:
         ranged: bool,
     ) -> tuple[IndexKey, RowValues | None]:
         """One entry: lock, look at it, look its row up. (key, None) when it does not qualify."""
-        if (
-            index.versions
-            and not mode.versioned
-            and key not in index.entries
-            and key not in index.writers
-        ):
-            return key, None  # gone and committed: nothing to lock
-        taken: list[LockKey] = []
-        if not self._lock_key(transaction, index, key, mode, ranged, taken):
+        if self.gone(index, key, mode):
             return key, None
-        found = self._value(transaction, index, key, mode)
+        taken: list[LockKey] = []
+        if not self.lock_key(transaction, index, key, mode, ranged, taken):
+            return key, None
+        found = self.standing(transaction, index, key, mode)
         if found is MISSING:
-            self._give_back(transaction, taken)
+            self.give_back(transaction, taken)
             return key, None
         row_key, row = key, found
         if not index.clustered:
             rows = index.table.rows
             row_key = found
-            if not covered and not self._lock_key(transaction, rows, row_key, mode, False, taken):
-                self._give_back(transaction, taken)
+            if not covered and not self.lock_key(transaction, rows, row_key, mode, False, taken):
+                self.give_back(transaction, taken)
                 return key, None
-            row = self._value(transaction, rows, row_key, mode)
+            row = self.standing(transaction, rows, row_key, mode)
             if row is MISSING:
-                self._give_back(transaction, taken)
+                self.give_back(transaction, taken)
                 return key, None
         if accept is not None and not accept(row):
             if not mode.ranges:
-                self._give_back(transaction, taken)
+                self.give_back(transaction, taken)
             return key, None
         return row_key, row
 
@@ -234,9 +234,7 @@ class Access:
         committed row does not qualify ("Optimized locking", lock after qualification); else locked,
         waited for and looked at again.
         """
-        found = _committed(transaction, index, key)
-        if found is not MISSING and not index.clustered:
-            found = _committed(transaction, index.table.rows, found)
+        found = self.committed_row(transaction, index, key)
         if found is MISSING or (accept is not None and not accept(found)):
             return key, None
         return self._visit(transaction, index, key, mode, accept, covered, ranged)
@@ -272,16 +270,16 @@ class Access:
                 not mode.hinted
                 or value(transaction.owner.engine, "snapshot_updlock_conflict") == "at read"
             )
-            self._lock_key(transaction, index, key, mode, False, [])
+            self.lock_key(transaction, index, key, mode, False, [])
             if early:
                 refuse_conflict(transaction, index, key)
             if not index.clustered and not covered:
-                self._lock_key(transaction, rows, row_key, mode, False, [])
+                self.lock_key(transaction, rows, row_key, mode, False, [])
             if early:
                 refuse_conflict(transaction, rows, row_key)
         return row_key, row
 
-    def _lock_key(
+    def lock_key(
         self,
         transaction: Transaction,
         index: Index,
@@ -316,12 +314,31 @@ class Access:
             taken.append(resource)
         return True
 
-    def _give_back(self, transaction: Transaction, taken: list[LockKey]) -> None:
+    @staticmethod
+    def gone(index: Index, key: IndexKey, mode: ReadMode) -> bool:
+        """Whether an entry is only there for those who read the past: there is nothing to lock."""
+        return bool(
+            index.versions
+            and not mode.versioned
+            and key not in index.entries
+            and key not in index.writers
+        )
+
+    @staticmethod
+    def committed_row(transaction: Transaction, index: Index, key: IndexKey) -> Any:
+        """The committed row of an entry, or MISSING. Any: a row, or that."""
+        found = _committed(transaction, index, key)
+        if found is not MISSING and not index.clustered:
+            found = _committed(transaction, index.table.rows, found)
+        return found
+
+    def give_back(self, transaction: Transaction, taken: Iterable[LockKey]) -> None:
+        """Give locks back that were taken for an entry."""
         for resource in taken:
             self.locks.release(transaction, resource)
 
     @staticmethod
-    def _value(transaction: Transaction, index: Index, key: IndexKey, mode: ReadMode) -> Any:
+    def standing(transaction: Transaction, index: Index, key: IndexKey, mode: ReadMode) -> Any:
         """What this reader sees at ``key``: the committed value when it reads versions.
 
         Any: a row, a clustered key, or MISSING.
@@ -332,7 +349,7 @@ class Access:
             return _committed(transaction, index, key)
         return index.entries.get(key, MISSING)
 
-    def _lock_gap(
+    def lock_gap(
         self,
         transaction: Transaction,
         index: Index,
@@ -360,7 +377,7 @@ class Access:
         Returns its clustered key. Raises Wait, SqlError 2627 or 2601 (a key another transaction has
         inserted and not committed is waited for first).
         """
-        key = table.new_key(row)
+        key = noted(transaction.owner, "key", table.new_key, row)
         if table.temporary or transaction.locks.get(table.lock_key) == "X":
             self._check_unique(table, row, key)
             self._refuse_stale(transaction, table, key)
@@ -421,6 +438,9 @@ class Access:
 
     def _lock_new(self, transaction: Transaction, index: Index, key: IndexKey) -> None:
         """Test the gap the key falls into (instant RangeI-N), then lock the key itself."""
+        once(transaction.owner, "new entry", self._lock_new_entry, transaction, index, key)
+
+    def _lock_new_entry(self, transaction: Transaction, index: Index, key: IndexKey) -> None:
         if self.locks.range_locks:
             following = _following(index, key)
             gap = ("KEY", index.hobt_id, following)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from redial_broker.engine.differences import differs
 from redial_broker.engine.errors import BATCH, SqlError, Wait
+from redial_broker.engine.inside import asks
 from redial_broker.engine.journal import MISSING, Journal, Part
 from redial_broker.engine.lock_modes import COMPATIBLE, combine
 from redial_broker.engine.state import SAME, derived, journaled, made, saved, state
@@ -29,6 +30,11 @@ differs(
     "They are found at once; the monitor of a server looks every five seconds or less, "
     "so a wait there lasts longer before 1205.",
 )
+
+ASKED = frozenset({"KEY", "OBJECT"})
+"""Kinds of resource of which a statement may ask for several, others coming in between."""
+UNASKED = frozenset({"IS", "IX", "Sch-S", "Sch-M"})
+"""Modes in which a table is locked before the first row, and by a definition: no step of their own."""
 
 TIMEOUT_STATES = {"KEY": 51, "RID": 45, "PAGE": 52, "OBJECT": 56}
 """State of error 1222 by resource kind (probes; any other kind: 56)."""
@@ -171,6 +177,8 @@ class LockManager(Part):
                 f"{transaction!r} asks for {key!r} while {self.running!r} runs; "
                 "what it has had for long is given, not asked for"
             )
+        if key[0] in ASKED and mode not in UNASKED:
+            asks(transaction.owner)
         if mode[0] == "R":
             self.range_locks = True
         resource = self.resources.get(key)

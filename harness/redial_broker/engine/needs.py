@@ -48,6 +48,10 @@ if TYPE_CHECKING:
         engine: Engine
         id: int
         """Decides nothing, names it in reports and hashes."""
+        acted: int
+        seen: tuple[tuple[Any, Any], ...]
+        seen_again: int
+        """acted, seen, seen_again: see ``inside``."""
         expired: Any
         """An executor's flag, or the number of the error that a quiet wait ended with."""
 

@@ -21,6 +21,7 @@ from redial_broker.engine.errors import (
     SqlError,
     Wait,
 )
+from redial_broker.engine.inside import ATOMIC, Left
 from redial_broker.engine.types import Message
 from redial_broker.exec.completions import ENTER_CATCH, FAILED, command, tell, tell_call, tells
 from redial_broker.exec.cursor_references import drop_references, hand_over
@@ -86,29 +87,40 @@ class Machine:
         """Called with a session whose last frame has returned."""
 
     # ------------------------------------------------------------------ running
-    def run(self, session: SessionState, budget: int = 1_000_000, *, single: bool = False) -> str:
+    def run(
+        self,
+        session: SessionState,
+        budget: int = 1_000_000,
+        *,
+        single: bool = False,
+        acted: int = ATOMIC,
+    ) -> str:
         """Run until the session waits, finishes, or ``budget`` statements are done.
 
         single: the explorer's step: one statement others can see, with the local ones around it.
+        acted: FRESH for one access of such a statement (``inside``).
         Returns READY, WAITING, FINISHED, or LONG for a statement that has taken its share of the
         time and starts again where it can be suspended. An exception nobody foresaw ends this session
         (``broken``) and goes no further: its neighbours have nothing to do with it.
         """
         locks = session.engine.locks
         before, locks.running = locks.running, session
+        session.acted = acted
         try:
-            return self._run(session, budget, single)
+            return self._run(session, budget, single, acted)
         except Exception as error:
             session.broken(error)
             return FINISHED
         finally:
             locks.running = before
+            session.acted = ATOMIC
 
-    def _run(self, session: SessionState, budget: int, single: bool) -> str:
+    def _run(self, session: SessionState, budget: int, single: bool, acted: int) -> str:
         session.engine.journal.save(session)
         if session.wait is not None:
             return WAITING
         done_shared = False
+        kept: tuple[list[Any], int] = ([], 0)
         while session.frames:
             frame = session.frames[-1]
             code, variables, pc = frame.program.code, frame.variables, frame.pc
@@ -131,7 +143,11 @@ class Machine:
                         if done_shared:
                             return READY
                         done_shared = True
+                    if infos[pc].shared:
+                        kept, session.seen_again = (variables[:], session.guids), 0
                     following = code[pc](session, variables)
+                    if session.seen:
+                        session.seen = ()
                     if again:
                         self._end_deadline(session)
                         again = False
@@ -152,12 +168,12 @@ class Machine:
                             return READY
                     else:
                         break
-            except Overlong:
+            except (Left, Wait) as stopped:
                 self._undo_statement(session)
-                return LONG
-            except Wait:
-                self._undo_statement(session)
-                return WAITING
+                frame.variables[:], session.guids = kept
+                if isinstance(stopped, Left):
+                    return READY
+                return LONG if isinstance(stopped, Overlong) else WAITING
             except SqlError as error:
                 self._end_deadline(session)
                 self.fail(session, error)
@@ -336,6 +352,7 @@ class Machine:
         if not isinstance(info.node, CALLS):
             frame.severity = max(frame.severity, error.severity)
         session.lock_mark = max(session.lock_mark, ~session.lock_mark)
+        session.seen = ()
         self._undo_failed(session, error)
         session.error = error.number
         if error.severity < 20 and self._catch(session, error):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.inside import noted
 from redial_broker.exec.expressions.expr import Expr
 from redial_broker.exec.expressions.registry import compiles
 from redial_broker.exec.expressions.scope import Scope
@@ -71,7 +72,7 @@ def next_value(node: ast.NextValueFor, context: Context, *, ordered: bool = Fals
     def take(session: SessionState, variables: Values, row: RowValues) -> Any:
         if session.user is not None and session.user.name != "dbo":
             session.check_permission("UPDATE", sequence)
-        value = sequence.take(session.engine.journal)
+        value = noted(session, sequence.name, sequence.take, session.engine.journal)
         if value is None:
             raise SqlError(11728, sequence.name)
         return value

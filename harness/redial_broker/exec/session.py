@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import NotSupported, SqlError, Wait
 from redial_broker.engine.ids import stream_guid
+from redial_broker.engine.inside import ATOMIC
 from redial_broker.engine.journal import Part
 from redial_broker.engine.kernel import Engine
 from redial_broker.engine.messages import MESSAGES
-from redial_broker.engine.state import SAME, also, made, rarely, saved, state
+from redial_broker.engine.state import SAME, also, derived, made, rarely, saved, state
 from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.types import Message, ResultColumn
 from redial_broker.engine.versions import MAY_TAKE
@@ -44,6 +45,7 @@ class SessionState(Part):
     """
 
     __slots__ = (
+        "acted",
         "app_name",
         "auto",
         "background",
@@ -81,6 +83,8 @@ class SessionState(Part):
         "rpc",
         "sandbox",
         "scope_identity",
+        "seen",
+        "seen_again",
         "session_context",
         "sink",
         "statement_started",
@@ -117,6 +121,8 @@ class SessionState(Part):
             "mark",
             hidden="set when a statement begins; where one waits its transaction's undo ends there",
         ),
+        saved("seen", of=session_content.seen),
+        derived("acted", "seen_again", why="of a step that is under way"),
         saved("identity_insert", show=rarely),
         saved("insert_exec", of=session_content.capture),
         saved("context_info"),
@@ -175,6 +181,8 @@ class SessionState(Part):
         self.mark = 0
         self.lock_mark = 0  # locks owned when the statement began; ~n while it waits
         self.wait: Any = None
+        self.acted, self.seen_again = ATOMIC, 0
+        self.seen: tuple[tuple[Any, Any], ...] = ()
         self.deadline: float | None = None
         self.expired: bool | int = False
         self.pending: SqlError | None = None
@@ -213,6 +221,11 @@ class SessionState(Part):
     def lock_timeout(self) -> int:
         """LOCK_TIMEOUT in milliseconds, -1 for ever."""
         return self.options.lock_timeout
+
+    @property
+    def to_be_run_again(self) -> bool:
+        """Whether its statement waits, was left, or goes on after either."""
+        return self.lock_mark < 0
 
     @property
     def cursor_rows(self) -> int:

@@ -110,6 +110,11 @@ def waiting_locks(session: SessionState) -> int:
     return min(session.lock_mark, 0)
 
 
+def seen(session: SessionState) -> Any:
+    """What the statement it is inside of has read so far."""
+    return repr(session.seen) if session.seen else None
+
+
 def temporary_tables(tables: dict[str, Table]) -> Any:
     """#tables with their rows."""
     return [(name, table.shown()) for name, table in sorted(tables.items())] if tables else None

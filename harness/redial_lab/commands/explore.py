@@ -22,6 +22,7 @@ def explore(
     fewer: bool = False,
     past: bool = False,
     heat: bool = False,
+    statements_atomic: bool = False,
     explain_hash: bool = False,
     list: bool = False,
 ) -> int:
@@ -60,6 +61,7 @@ def explore(
         out=out,
         past=past,
         heat=heat,
+        statements_atomic=statements_atomic,
     )
     try:
         wanted.scenario()

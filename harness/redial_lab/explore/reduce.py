@@ -130,7 +130,7 @@ class Footprints:
                 # A shared statement has a node.
                 source = frame.program.source.text[info.node.pos : info.node.end].lower()  # type: ignore[union-attr]
                 watches = any(word in source for word in WATCHING)
-            machine.run(session, 1)
+            machine.run(session, 1, acted=self.world.acted)
         self.world.client_progress()
         return reads, watches
 

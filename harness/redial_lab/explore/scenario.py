@@ -99,6 +99,8 @@ class Scenario:
     notes: tuple[str, ...] = field(default=())
     faults: tuple[Fault, ...] = ()
     """What else may go wrong (one of each kind)."""
+    statements_atomic: bool = False
+    """Nobody comes in inside a statement, between two locks it asks for or two rows it reads."""
     switches: Switches = field(default_factory=dict)
     """Values of the engine's switches."""
     timer_limits: Mapping[str, int] = field(default_factory=dict)

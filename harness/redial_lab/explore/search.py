@@ -24,13 +24,17 @@ was seen, but orders of independent steps were left out, and states in between w
 limit ended it. Truncated: something was cut off on purpose (what lies behind a violation)."""
 
 NOT_COVERED = (
-    "What a search does not cover: what others do inside a statement, which is one step unless it "
-    "waits; a wait's time limit (LOCK_TIMEOUT, WAITFOR) that ends while a session can run, unless a "
-    "fault ends it; an index that is read backwards, and ties of ORDER BY in another order; a value "
-    "kept in a place where no test has hidden one."
+    "What a search does not cover: what others do inside a statement of Service Broker (SEND, RECEIVE "
+    "and their kin) or of a definition, which is one step unless it waits; a wait's time limit "
+    "(LOCK_TIMEOUT, WAITFOR) that ends while a session can run, unless a fault ends it; an index that is "
+    "read backwards, and ties of ORDER BY in another order; a value kept in a place where no test has "
+    "hidden one."
 )
 """What *exhausted* and *reduced* leave out. It stands beside the words wherever they are printed;
 docs/glossary.md has it for pages written by hand."""
+
+ATOMIC = "each statement in one step"
+"""Beside the word, of a search in which nobody comes in inside a statement."""
 
 HELD, VIOLATED, UNFINISHED, IN_VAIN = 0, 1, 3, 4
 """Exit statuses: nothing is violated and all was seen (exhausted or reduced); something is violated;
@@ -91,6 +95,8 @@ class Result:
     """Why the whole graph was searched although fewer orders were asked for."""
     orders: bool = False
     """Every order of dependent steps was walked, without hashes: no state is counted."""
+    statements_atomic: bool = False
+    """Nobody came in inside a statement (``Scenario.statements_atomic``)."""
     stopped: bool = False
     """It ended at a violation that was waited for."""
     cut: int = 0
@@ -175,6 +181,7 @@ class Result:
     def looked_at(self, world: World) -> Result:
         """The same, with what counted, and what was counted, in the world."""
         self.counted = world.texts.counted
+        self.statements_atomic = world.scenario.statements_atomic
         if world.counting is not None:
             self.heat = world.counting.heat()
         return self
@@ -192,6 +199,7 @@ class Result:
     def extent(self) -> str:
         """How much was searched: the verdict, and what it means here."""
         found = [f"{self.verdict}{f' by {self.bounded_by}' if self.bounded_by else ''}"]
+        found += [ATOMIC] * self.statements_atomic
         if self.cut:
             found.append(f"nothing behind {self.cut} states with a violation was searched")
         return ": ".join(found)

@@ -108,7 +108,12 @@ def _chance(states: int) -> str:
 
 def _in_one_go(scenario: Scenario) -> str:
     queues = ", ".join(sorted(scenario.in_one_go))
-    return f"readers of {queues} run in one step" if queues else "no reader runs in one step"
+    found = f"readers of {queues} run in one step" if queues else "no reader runs in one step"
+    return (
+        f"{found}; each statement is one step unless it waits"
+        if scenario.statements_atomic
+        else found
+    )
 
 
 def _counted(kinds: dict[str, int]) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from redial_broker.engine.inside import ATOMIC
 from redial_broker.exec.machine import READY, Machine
 from redial_broker.instance.session import Session
 from redial_lab.explore.held_locks import Held, held_by
@@ -72,7 +73,16 @@ class Statement:
     waited: bool = False
     """It had to wait (and runs again when it may)."""
     again: bool = False
-    """It is the one that had waited."""
+    """It is the one that had waited or was left."""
+    left: bool = False
+    """Others come in inside it: it runs again."""
+
+    @property
+    def how_far(self) -> str:
+        """Behind its text: whether it begins or ends here only in part."""
+        if self.left:
+            return " (goes on, not to its end)" if self.again else " (begins)"
+        return " (goes on)" if self.again and not self.waited else ""
 
 
 @dataclass(slots=True)
@@ -204,14 +214,32 @@ class Trace:
         return now
 
 
+class Noted(NamedTuple):
+    """A statement that a session has run."""
+
+    session: Session
+    place: Place
+    shared: bool
+    waited: bool
+    left: bool
+    """shared, waited, left: as ``Statement`` has them."""
+
+
 class TracingMachine(Machine):
     """A machine that notes every statement it runs. Runs what ``Machine`` would run."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine.finished)
-        self.noted: list[tuple[Session, Place, bool, bool]] = []
+        self.noted: list[Noted] = []
 
-    def run(self, session: SessionState, budget: int = 1_000_000, *, single: bool = False) -> str:
+    def run(
+        self,
+        session: SessionState,
+        budget: int = 1_000_000,
+        *,
+        single: bool = False,
+        acted: int = ATOMIC,
+    ) -> str:
         """As ``Machine.run``, one statement at a time."""
         shared_done = False
         status = READY
@@ -227,11 +255,13 @@ class TracingMachine(Machine):
                     return READY
                 shared_done = shared_done or info.shared
                 place = place_of(frame)
-                status = super().run(session, 1)
+                status = super().run(session, 1, acted=acted)
                 budget -= 1
                 if place is not None:
+                    waited = session.wait is not None
+                    left = session.to_be_run_again and not waited
                     self.noted.append(
-                        (cast(Session, session), place, info.shared, session.wait is not None)
+                        Noted(cast(Session, session), place, info.shared, waited, left)
                     )
             if status != READY:
                 return status
@@ -263,7 +293,7 @@ class _Recorder:
         self.trace = Trace(scenario, violation.name, encode(scenario, violation.path))
         self.warm = self.armed()
         self.keys: dict[Session, str] = {}
-        self.waited: dict[str, Place] = {}
+        self.unfinished: dict[str, Place] = {}
         self.told: dict[int, tuple[int, int]] = {}
         self.begun: set[tuple[str, int]] = set()
         self.cycle: dict[str, Held] = {}
@@ -349,9 +379,9 @@ class _Recorder:
         self.machine.noted.clear()
         self.world.take(step)
         done = self.statements(key)
-        first = next((s.place for s in done if s.shared), done[0].place if done else None)
+        first = next((s for s in done if s.shared), done[0] if done else None)
         if step.kind == "run" and first is not None:
-            title = f"{self.trace.lanes[key].name}: {first}"
+            title = f"{self.trace.lanes[key].name}: {first.place}{first.how_far}"
         held = self.held()
         began = tuple(
             self.keys[s]
@@ -410,15 +440,15 @@ class _Recorder:
         return TIDIES if tidies else self.world.progress.position[lane.client] - 1
 
     def statements(self, key: str) -> tuple[Statement, ...]:
-        """What the step's session ran; a statement that had waited before is marked."""
+        """What the step's session ran; a statement that had waited or was left before is marked."""
         found = []
-        for session, place, shared, waited in self.machine.noted:
+        for session, place, shared, waited, left in self.machine.noted:
             if self.lane(session) != key:
                 continue
-            again = self.waited.pop(key, None) == place
-            found.append(Statement(place, shared, waited, again))
-            if waited:
-                self.waited[key] = place
+            again = self.unfinished.pop(key, None) == place
+            found.append(Statement(place, shared, waited, again, left))
+            if waited or left:
+                self.unfinished[key] = place
         return tuple(found)
 
     def held(self) -> dict[str, Held]:

@@ -90,6 +90,8 @@ class SearchPart(_Section):
     """Dialogs whose lifetime may end."""
     in_one_go: tuple[str, ...] = ()
     """Queues whose readers run in one step."""
+    statements_atomic: bool = False
+    """Nobody comes in inside a statement."""
     transitions: int = Field(500_000, ge=1)
     deadlocks_allowed: bool = False
     locks_may_stay: bool = False
@@ -200,6 +202,7 @@ def _scenario(own: OwnFile, folder: Path) -> Scenario:
         on_every_state=all_of(*always),
         at_the_end=all_of(*rest),
         in_one_go=frozenset(search.in_one_go),
+        statements_atomic=search.statements_atomic,
         firings=search.timers + search.lifetimes,
         timer_kinds=frozenset(kind for kind, times in limits.items() if times),
         timer_limits=limits,

@@ -129,6 +129,10 @@ def plan(trace: Trace) -> Plan:
             )
     _windows(made)
     _turns(made)
+    for turn in made.turns[:-1]:
+        last = turn.steps[-1]
+        if any(statement.left for statement in last.statements[-1:]):
+            made.refused = f"step {last.number} ({last.title}) ends inside a statement, where no window can stop"
     _stops(made)
     return made
 
@@ -235,13 +239,14 @@ def _stops(made: Plan) -> None:
                     visits[turn.window, statement.place] += 1
                 counted.append((turn, step, statement, visits[turn.window, statement.place]))
     stopped: set[int] = set()
-    for turn, step, statement, visit in counted:
+    for number, (turn, step, statement, visit) in enumerate(counted):
         if statement.again or not statement.shared:
             continue
         first = turn.number not in stopped and not step.starts
         stopped.add(turn.number)
-        if first or statement.waited:
-            _stop(made, turn, statement.place, visit, statement.waited)
+        waits = statement.waited or _waits_later(turn, statement, counted[number + 1 :])
+        if first or waits:
+            _stop(made, turn, statement.place, visit, waits)
     standing = made.trace.standing
     for key, place in made.trace.rest.items():
         if place is not None and key in standing and standing[key].waits is None:
@@ -259,6 +264,18 @@ def _stops(made: Plan) -> None:
                 and statement.shared
             )
             _rest(made, window, step.at, passed)
+
+
+def _waits_later(
+    turn: Turn, statement: Statement, behind: list[tuple[Turn, TraceStep, Statement, int]]
+) -> bool:
+    """Whether a statement has to wait in a later step of its turn."""
+    for other, _, again, _ in behind:
+        if other is not turn or not again.again or again.place != statement.place:
+            return False
+        if again.waited:
+            return True
+    return False
 
 
 def _rest(made: Plan, window: int, place: Place, passed: int) -> None:

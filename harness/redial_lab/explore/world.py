@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from redial_broker.engine.clock import VirtualClock
+from redial_broker.engine.inside import ATOMIC, FRESH
 from redial_broker.engine.journal import Part
 from redial_broker.engine.locks import Deadlock
 from redial_broker.engine.switches import given
@@ -128,6 +129,8 @@ class World:
         self.observer = self.instance.connect(scenario.asked) if scenario.asked else None
         self.incidents = Incidents(self.journal)
         self.moment = Moment(self.journal, self.instance.clock)
+        self.acted = ATOMIC if scenario.statements_atomic else FRESH
+        """How a session begins a step."""
         self.texts = Texts(self.instance, scenario)
         self.texts.counted |= counted
         self.more: frozenset[str] = frozenset()
@@ -256,7 +259,7 @@ class World:
             if self.in_one_go(session):
                 instance.machine.run(session, ACTIVATED_STEPS)
             else:
-                instance.machine.run(session, single=True)
+                instance.machine.run(session, single=True, acted=self.acted)
             self.client_progress()
             return
         self.journal.save(self.progress)

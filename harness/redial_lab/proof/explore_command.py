@@ -84,6 +84,8 @@ class Wanted:
     """A word of an earlier violation, played instead."""
     out: str = ""
     """Folder for what is kept of each violation."""
+    statements_atomic: bool = False
+    """Nobody comes in inside a statement."""
     past: bool = False
     """What may happen after a violation is searched, too."""
     heat: bool = False
@@ -93,12 +95,10 @@ class Wanted:
     def command(self) -> str:
         """What asks for this scenario again."""
         if self.file:
-            return f"invoke explore --file {quote(self.file)}"
-        return (
-            f"invoke explore --setup {quote(self.setup)}"
-            if self.setup
-            else f"invoke explore --scenario {self.name}"
-        )
+            what = f"--file {quote(self.file)}"
+        else:
+            what = f"--setup {quote(self.setup)}" if self.setup else f"--scenario {self.name}"
+        return f"invoke explore {what}{' --statements-atomic' * self.statements_atomic}"
 
     def scenario(self) -> Scenario:
         """The scenario asked for. Raises ValueError (a setup) and OwnError (a file)."""
@@ -107,6 +107,7 @@ class Wanted:
         else:
             found = Setup.parse(self.setup).scenario() if self.setup else SCENARIOS[self.name]()
         found.counts = self.heat
+        found.statements_atomic = found.statements_atomic or self.statements_atomic
         return found
 
 

@@ -220,7 +220,8 @@ def _engines(results: Mapping[str, Judged]) -> str:
         f"The {len(results)} results on this page were found by {found} engines (broker, parser, "
         "explorer and claims), each named by its digest [at the end](#searched-with). The engine "
         "changes more often than this page: `invoke matrix --check` counts how many results are of "
-        "today's engine and text. A verdict of an older engine is that engine's."
+        "today's engine and text. A verdict of an older engine is that engine's. "
+        "Engines from before 30 November 2026 took each statement in one step."
     )
 
 

@@ -147,7 +147,8 @@ def _engines(hits: list[Mapping[str, str]], here: list[Found]) -> str:
         "Each result carries the digest of the engine that found it (broker, parser, explorer and "
         f"claims): {', '.join(f'`{name}` {number}' for name, number in sorted(by.items()))}. "
         f"`{UNKNOWN_ENGINE}`: an older one, kept without a digest. The engine changes more often than this "
-        "page: `invoke mutants --check` counts how many results are of today's engine and text."
+        "page: `invoke mutants --check` counts how many results are of today's engine and text. "
+        "Engines from before 30 November 2026 took each statement in one step."
     )
 
 

@@ -264,7 +264,7 @@ def test_a_reader_that_dies_between_its_transactions_leaves_a_row_the_operator_r
         faults=("reader_restart",),
         switches={"killed_reader": "relaunched"},
     )
-    result = search(setup.scenario(), Limits(transitions=30_000))
+    result = search(setup.scenario(), Limits(transitions=60_000))
     print(result)
     assert (result.violations, result.ended) == ({}, True)
     made = setup.scenario()

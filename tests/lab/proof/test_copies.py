@@ -20,7 +20,7 @@ from redial_lab.proof.places import PLACES
 from redial_lab.proof.setups import FAULTS, Setup
 from tests.choices import KEYS, TRAITS, WITH_ROWS, usual_recycle
 
-MOST = Limits(transitions=30_000)
+MOST = Limits(transitions=60_000)
 """The largest of them, the lifetimes of both sides, has 20,303."""
 ENDS = tuple(name for name in FAULTS if name.endswith(("_now", "_cleaned")))
 RACES = (

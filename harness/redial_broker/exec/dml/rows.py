@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redial.tsql import ast
 from redial_broker.engine.columns import Column
 from redial_broker.engine.errors import SqlError
+from redial_broker.engine.inside import noted
 from redial_broker.engine.storage import Table
 from redial_broker.exec.conversion import compile_assignment_conversion
 from redial_broker.exec.conversion.numbers import BOUNDS
@@ -126,7 +127,7 @@ def row_maker(
     ) -> tuple[Any, ...]:
         row = values(session, variables, outer)
         if identity is not None:
-            row[identity] = next_identity(table)
+            row[identity] = noted(session, "identity", next_identity, table)
         if version is not None:
             row[version] = next_version(session, table)
         return table.with_computed(session, tuple(row))
@@ -200,4 +201,4 @@ def note_given(session: SessionState, table: Table, rows: list[RowValues]) -> No
 def next_version(session: SessionState, table: Table) -> bytes:
     """A new rowversion; #temp tables and table variables draw from the current database."""
     database = cast("Database", table.database) if table.database is not None else session.database
-    return database.next_rowversion(session.transaction)
+    return noted(session, "rowversion", database.next_rowversion, session.transaction)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.inside import once
 from redial_broker.engine.storage import Table
 from redial_broker.exec import documented
 from redial_broker.exec.conversion.rules import XML_NODES
@@ -217,9 +218,7 @@ class Binder:
             source = Source(
                 columns,
                 qualifiers,
-                rows=_settled(found)
-                if waits
-                else lambda session, variables, row: found.rows(session),
+                rows=_of_view(found, waits),
             )
             for ordinal, column in enumerate(columns):
                 if column.name in found.lookups:
@@ -249,7 +248,7 @@ class Binder:
                     "SELECT from a queue under SNAPSHOT without a hint for another "
                     "isolation level: queues keep no row versions"
                 )
-            found: list[RowValues] = queue.select_rows(session, nolock)
+            found: list[RowValues] = once(session, queue.name, queue.select_rows, session, nolock)
             return found
 
         columns = named_columns(queue.select_columns, queue.broker_names, self.context)
@@ -358,20 +357,21 @@ class Binder:
         )
 
 
-def _settled(view: VirtualTable) -> Rows:
-    """Rows of a view whose plain reads wait for uncommitted work."""
+def _of_view(view: VirtualTable, waits: bool) -> Rows:
+    """Rows of a system view. waits: a plain read waits for uncommitted work."""
 
-    def rows(session: SessionState, variables: Values, row: RowValues) -> list[RowValues]:
-        view.wait_for_others(session)
+    def read(session: SessionState) -> list[RowValues]:
+        if waits:
+            view.wait_for_others(session)
         return view.rows(session)
 
-    return rows
+    return lambda session, variables, row: once(session, view.name, read, session)
 
 
 def _lookup(view: VirtualTable, column: str, waits: bool) -> Callable[[Any, Any], list[RowValues]]:
-    def rows(session: SessionState, value: Any) -> list[RowValues]:
+    def read(session: SessionState, value: Any) -> list[RowValues]:
         if waits:
             view.wait_for_others(session)
         return view.rows_with(session, column, value)
 
-    return rows
+    return lambda session, value: once(session, view.name, read, session, value)

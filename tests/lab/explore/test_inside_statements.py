@@ -1,0 +1,171 @@
+"""Others come in inside a statement: before each lock it asks for, and each row it reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from redial_broker.instance.instance import Instance
+from redial_lab.explore import Client, Scenario, search
+from redial_lab.explore.persistent import persistent
+from redial_lab.explore.reduce import reduced
+from redial_lab.explore.search import ATOMIC
+from redial_lab.explore.search_report import report
+from redial_lab.explore.world import Step, World
+
+T = """
+CREATE TABLE dbo.T (K int NOT NULL CONSTRAINT PK PRIMARY KEY, A int NOT NULL, V int NOT NULL);
+CREATE UNIQUE INDEX IX ON dbo.T (A);
+INSERT dbo.T VALUES (1, 20, 5), (2, 10, 5);
+CREATE TABLE dbo.Log (V int NOT NULL);
+"""
+
+
+def instance() -> Instance:
+    made = Instance(seed=3)
+    session = made.connect()
+    session.execute("CREATE DATABASE d;").ok()
+    session.close()
+    session = made.connect("d")
+    session.execute(T).ok()
+    session.close()
+    return made
+
+
+def rows(world: World, table: str) -> list[tuple]:
+    found = world.instance.server.database("d").resolve("dbo", table)
+    return list(found.rows.entries.values())
+
+
+def deadlock(world: World) -> list[str]:
+    return ["deadlock"] if world.instance.engine.locks.deadlocks else []
+
+
+def scenario(*batches: str, atomic: bool = False, **checks) -> Scenario:
+    clients = tuple(Client(f"T{n}", (text,), "d") for n, text in enumerate(batches, 1))
+    return Scenario("inside", instance, clients, statements_atomic=atomic, firings=0, **checks)
+
+
+BY_THE_OTHER_INDEX = "UPDATE dbo.T SET V = V + 1 WHERE A = 20;"
+BY_THE_KEY = "UPDATE dbo.T SET A = A + 1 WHERE K = 1;"
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_the_key_lookup_deadlock_of_two_single_statements(atomic):
+    """One locks the entry of the index, then the row; the other the row, then the entry (F-201)."""
+    found = search(scenario(BY_THE_OTHER_INDEX, BY_THE_KEY, atomic=atomic, on_every_state=deadlock))
+    print(found)
+    assert found.ended
+    assert ("deadlock" in found.violations) != atomic
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_two_statements_that_lock_the_same_rows_in_opposite_order(atomic):
+    by_key = "UPDATE T SET V = V + 1 FROM dbo.T AS T WITH (INDEX (PK)) WHERE K > 0;"
+    by_other = "UPDATE T SET V = V + 1 FROM dbo.T AS T WITH (INDEX (IX)) WHERE A > 0;"
+    found = search(scenario(by_key, by_other, atomic=atomic, on_every_state=deadlock))
+    print(found)
+    assert found.ended
+    assert ("deadlock" in found.violations) != atomic
+
+
+SUM = "INSERT dbo.Log (V) SELECT SUM(V) FROM dbo.T;"
+TRANSFER = (
+    "BEGIN TRANSACTION; UPDATE dbo.T SET V = V - 1 WHERE K = 1; "
+    "UPDATE dbo.T SET V = V + 1 WHERE K = 2; COMMIT;"
+)
+
+
+def moved(world: World) -> list[str]:
+    return [f"a sum of {v}" for (v,) in rows(world, "Log") if v != 10]
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_a_sum_under_read_committed_sees_half_of_a_transfer(atomic):
+    found = search(scenario(SUM, TRANSFER, atomic=atomic, at_the_end=moved))
+    print(found)
+    assert found.ended
+    assert set(found.violations) == ({"a sum of 11"} if not atomic else set())
+
+
+def test_a_search_in_which_nobody_comes_in_says_so_beside_its_word():
+    made = scenario(SUM, TRANSFER, atomic=True)
+    found = search(made)
+    assert found.extent == f"exhausted: {ATOMIC}" and ATOMIC not in search(scenario(SUM)).extent
+    assert "each statement is one step unless it waits" in "\n".join(report(made, found))
+
+
+@pytest.mark.parametrize("how", [search, reduced, persistent], ids=lambda how: how.__name__)
+@pytest.mark.parametrize("batches", [(SUM, TRANSFER), (BY_THE_OTHER_INDEX, BY_THE_KEY)])
+def test_every_kind_of_search_sees_the_same(how, batches):
+    whole = search(scenario(*batches, at_the_end=moved, watched=nothing))
+    found = how(scenario(*batches, at_the_end=moved, watched=nothing))
+    print(found)
+    assert found.ended and set(found.violations) == set(whole.violations)
+
+
+def nothing(_: World) -> None:
+    """No check looks at states in between."""
+
+
+def session_inside(text: str):
+    """A session in the midst of a statement, after its first access."""
+    world = World(scenario(text))
+    session = world.clients[0]
+    world.take(Step("run", session.id))
+    return world, session
+
+
+def test_what_it_did_so_far_is_undone_and_its_locks_stay():
+    world, session = session_inside("UPDATE dbo.T SET V = 0;")
+    for _ in range(3):
+        assert {v for _, _, v in rows(world, "T")} == {5}
+        held = [key for key in session.transaction.locks if key[0] == "KEY"]
+        world.take(Step("run", session.id))
+    assert len(held) == 2
+
+
+@pytest.mark.parametrize("end", ["kill", "attention"])
+def test_one_that_ends_inside_a_statement_leaves_nothing_behind(end):
+    world, session = session_inside("UPDATE dbo.T SET V = 0;")
+    world.take(Step("run", session.id))
+    if end == "kill":
+        world.instance.kill(session.id)
+    else:
+        session.attention()
+    assert {v for _, _, v in rows(world, "T")} == {5}
+    assert not world.instance.engine.locks.resources
+    assert session.seen == ()
+
+
+def test_an_error_in_the_midst_undoes_all_of_its_statement():
+    text = "INSERT dbo.T VALUES (3, 30, 1), (4, 40, 1), (1, 50, 1);"
+    world = World(scenario(text))
+    while steps := [step for step in world.steps() if step.kind == "run"]:
+        world.take(steps[0])
+    assert world.progress.results[0] == ((2627,),)
+    assert len(rows(world, "T")) == 2
+    assert not world.instance.engine.locks.resources
+
+
+DRAWN = "INSERT dbo.Ids (G) SELECT NEWID() FROM dbo.T; SELECT @@IDENTITY;"
+
+
+def test_an_id_is_drawn_once_however_often_its_statement_runs():
+    """A key that was another one each time would be locked anew each time, and never be written."""
+
+    def prepared():
+        made = instance()
+        session = made.connect("d")
+        session.execute(
+            "CREATE TABLE dbo.Ids (I int IDENTITY NOT NULL PRIMARY KEY, "
+            "G uniqueidentifier NOT NULL UNIQUE, R rowversion NOT NULL);"
+        ).ok()
+        session.close()
+        return made
+
+    made = scenario(DRAWN, DRAWN)
+    made.prepare = prepared
+    made.at_the_end = lambda world: [f"ids {[row[0] for row in rows(world, 'Ids')]}"]
+    found = search(made)
+    assert found.ended
+    assert set(found.violations) == {"ids [1, 2, 3, 4]"}
