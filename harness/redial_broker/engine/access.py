@@ -76,8 +76,9 @@ class Access:
         covered: bool = False,
         limit: int | None = None,
         after: IndexKey | None = None,
+        backwards: bool = False,
     ) -> list[tuple[IndexKey, RowValues]]:
-        """Rows as (clustered key, row), in index order, locked as ``mode`` says.
+        """Rows as (clustered key, row), in index order or against it, locked as ``mode`` says.
 
         prefix: normalized equality values for the leading key columns. low, high: (normalized
         value, inclusive) bounds of the next key column. covered: the nonclustered index has every
@@ -91,14 +92,14 @@ class Access:
             hit = value(transaction.owner.engine, "updlock_holdlock_hit")
             mode = replace(mode, lock=hit) if hit != "U" else mode
         if transaction.owner.acted and not mode.versioned and not index.table.temporary:
-            by = Search(index, mode, covered, prefix, low, high, exact, limit, after)
+            by = Search(index, mode, covered, prefix, low, high, exact, limit, after, backwards)
             return read_entries(self, transaction, by, accept)
         found: list[tuple[IndexKey, RowValues]] = []
         visit = self._visit_past if mode.snapshot else self._visit
         if mode.qualify:
             visit = self._visit_qualified
         candidates = self.candidates(
-            transaction, index, prefix, low, high, exact, limit is not None, after
+            transaction, index, prefix, low, high, exact, limit is not None, after, backwards
         )
         meter = self.meter
         for key in candidates:
@@ -144,13 +145,14 @@ class Access:
         exact: bool,
         some: bool,
         after: IndexKey | None,
+        backwards: bool = False,
     ) -> list[IndexKey] | Iterator[IndexKey]:
         """Keys in range, among them those another transaction deleted and has not committed, and
         those somebody may still see in the past. some: the reader will stop after a few.
         """
         entries, writers = index.entries, index.writers
         if exact:
-            if after is not None and after >= prefix:
+            if after is not None and (after <= prefix if backwards else after >= prefix):
                 return []
             return (
                 [prefix]
@@ -158,12 +160,14 @@ class Access:
                 else []
             )
         start, stop, inclusive = bounds(prefix, low, high)
-        if after is not None and (start is None or after >= start):
+        if after is not None and backwards:
+            stop, inclusive = after, (inclusive[0], False)
+        elif after is not None and (start is None or after >= start):
             start, inclusive = after, (False, inclusive[1])
         if not some and start is None and stop is None:
             keys = list(entries)
         else:
-            keys = entries.irange(start, stop, inclusive)  # type: ignore[assignment]  # read once
+            keys = entries.irange(start, stop, inclusive, backwards)  # type: ignore[assignment]  # read once
         ghosts = [  # in order: who deleted first makes no difference to what is read
             key
             for key in sorted(index.ghosts)
@@ -176,12 +180,10 @@ class Access:
                 if key not in entries and key not in writers and inside(key, prefix, low, high)
             ]
         if after is not None:
-            ghosts = [key for key in ghosts if key > after]
-        if ghosts:
-            return sorted([*keys, *ghosts])
-        if some:
-            return _in_pieces(entries, start, stop, inclusive)
-        return list(keys)
+            ghosts = [key for key in ghosts if (key < after if backwards else key > after)]
+        if some and not ghosts:
+            return _in_pieces(entries, start, stop, inclusive, backwards)
+        return sorted([*keys, *ghosts], reverse=backwards) if ghosts or backwards else list(keys)
 
     def _visit(
         self,
@@ -477,14 +479,18 @@ def _in_pieces(
     start: IndexKey | None,
     stop: IndexKey | None,
     inclusive: tuple[bool, bool],
+    backwards: bool,
 ) -> Iterator[IndexKey]:
     """The keys of a range, a few at a time: others may change the index between two of them."""
     while True:
-        piece = list(islice(entries.irange(start, stop, inclusive), _PIECE))
+        piece = list(islice(entries.irange(start, stop, inclusive, backwards), _PIECE))
         yield from piece
         if len(piece) < _PIECE:
             return
-        start, inclusive = piece[-1], (False, inclusive[1])
+        if backwards:
+            stop, inclusive = piece[-1], (inclusive[0], False)
+        else:
+            start, inclusive = piece[-1], (False, inclusive[1])
 
 
 def _committed(transaction: Transaction, index: Index, key: IndexKey) -> Any:

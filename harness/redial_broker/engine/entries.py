@@ -33,6 +33,7 @@ class Search:
     exact: bool
     limit: int | None
     after: IndexKey | None
+    backwards: bool
 
     @property
     def ranged(self) -> bool:
@@ -84,7 +85,7 @@ def _key(
 ) -> IndexKey | None:
     """The next entry's; None behind the last."""
     found = access.candidates(
-        transaction, by.index, by.prefix, by.low, by.high, by.exact, True, last
+        transaction, by.index, by.prefix, by.low, by.high, by.exact, True, last, by.backwards
     )
     return next(iter(found), None)
 

@@ -15,6 +15,12 @@ declare(
     "plan_of_a_small_table",
 )
 declare(
+    "order_by_ties",
+    ("as read", "reversed"),
+    "F-605",
+    "Rows that are equal in ORDER BY come in any order.",
+)
+declare(
     "ownership_chain_over_broker_verbs",
     (True, False),
     "F-112",

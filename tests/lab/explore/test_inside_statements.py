@@ -68,6 +68,19 @@ def test_two_statements_that_lock_the_same_rows_in_opposite_order(atomic):
     assert ("deadlock" in found.violations) != atomic
 
 
+def test_two_that_read_an_index_from_opposite_ends_lock_each_other_out():
+    """The one who wants the last row seeks backwards, as a server does (review of 2026-11-25, 3)."""
+    up = (
+        "BEGIN TRANSACTION; SELECT TOP (1) K FROM dbo.T WITH (UPDLOCK) ORDER BY K; "
+        "SELECT K FROM dbo.T WITH (UPDLOCK) WHERE K = 2; COMMIT;"
+    )
+    down = (
+        "BEGIN TRANSACTION; SELECT TOP (1) K FROM dbo.T WITH (UPDLOCK) WHERE K < 9 ORDER BY K DESC; "
+        "SELECT K FROM dbo.T WITH (UPDLOCK) WHERE K = 1; COMMIT;"
+    )
+    assert "deadlock" in search(scenario(up, down, on_every_state=deadlock)).violations
+
+
 SUM = "INSERT dbo.Log (V) SELECT SUM(V) FROM dbo.T;"
 TRANSFER = (
     "BEGIN TRANSACTION; UPDATE dbo.T SET V = V - 1 WHERE K = 1; "

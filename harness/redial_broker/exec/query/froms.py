@@ -254,16 +254,21 @@ def _push_limit(
     step, path = steps[0], steps[0].chosen
     table = step.source.stored
     index = table.rows if path.number == 0 else table.indexes[path.number - 1]
-    ordered = bool(order_by) and _follows(path, index, order_by, names)
-    if ordered:
-        path.backwards = False
+    ordered = False
+    for backwards in (False, True):
+        if order_by and _follows(path, index, order_by, names, backwards):
+            path.backwards = backwards
+            ordered = not (backwards and step.source.after)  # a cursor goes forwards
+            break
     if limit is not None and (ordered or not order_by):
         step.limit = limit
     return ordered
 
 
-def _follows(path: Path, index: Index, order_by: list[ast.OrderItem], names: Names) -> bool:
-    """Whether reading the index along the path yields the order asked for."""
+def _follows(
+    path: Path, index: Index, order_by: list[ast.OrderItem], names: Names, backwards: bool
+) -> bool:
+    """Whether reading the index along the path, or against it, yields the order asked for."""
     fixed = {sarg.ordinal for sarg in path.equal if sarg.op == "="}
     columns = [ordinal for ordinal in index.columns if ordinal not in fixed]
     place = 0
@@ -274,7 +279,7 @@ def _follows(path: Path, index: Index, order_by: list[ast.OrderItem], names: Nam
         ordinal = found[1]
         if ordinal in fixed:
             continue
-        if item.descending != (ordinal in index.descending):
+        if item.descending != ((ordinal in index.descending) != backwards):
             return False
         column = index.table.columns[ordinal]
         if (

@@ -23,6 +23,7 @@ from redial_broker.exec.query.aggregates import comparison_key, refuse_incompara
 from redial_broker.exec.query.metered import PIECE, in_order
 from redial_broker.exec.query.names import walk_here
 from redial_broker.exec.query.rowset import QueryColumn
+from redial_broker.exec.switches import value
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
@@ -206,7 +207,9 @@ def sort_pairs(
     session: SessionState,
     variables: Values,
 ) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """(source row, output row) pairs in order; equal ones keep their order."""
+    """(source row, output row) pairs in order; equal ones as they were read, or the other way round."""
+    if len(pairs) > 1 and keys and value(session.engine, "order_by_ties") == "reversed":
+        pairs = pairs[::-1]
     for sort in reversed(keys):
         key = _pair_key(sort, session, variables)
         pairs = in_order(session, pairs, key, descending=sort.descending)

@@ -279,7 +279,9 @@ def _general_fetch(reader: Reader) -> Rows:
             return []
         accept = None if test is None else lambda row: test(session, variables, outer + row)
         found: list[Any] = []
-        for prefix in prefixes(session, variables, outer):
+        backwards = path.backwards and not walks
+        searched = prefixes(session, variables, outer)
+        for prefix in reversed(searched) if backwards else searched:
             rest = None if limit is None else limit - len(found)
             if rest is not None and rest <= 0:
                 break
@@ -294,9 +296,8 @@ def _general_fetch(reader: Reader) -> Rows:
                 covered=covered,
                 limit=rest,
                 after=variables[-1] if walks else None,
+                backwards=backwards,
             )
-        if path.backwards and limit is None and not walks:
-            found.reverse()
         if with_key:
             return [(*row, key) for key, row in found]
         return [row for _, row in found]

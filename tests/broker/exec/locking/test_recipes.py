@@ -204,3 +204,26 @@ def test_g_an_exclusive_upper_bound_locks_the_bound_and_nothing_behind_it(lab):
     lab.run("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
     lab.run("BEGIN TRAN; SELECT a FROM t WHERE k < 2")
     assert lab.held() == {"T": "IS", "C(1)": "RangeS-S", "C(2)": "RangeS-S"}
+
+
+def test_an_order_against_the_index_reads_it_backwards_and_stops_after_what_it_wants(lab):
+    """A server seeks backwards: what lies before the rows that are wanted is neither read nor locked."""
+    taken = lab.locks("BEGIN TRAN; SELECT TOP (1) k FROM t WITH (UPDLOCK) WHERE k < 9 ORDER BY k DESC;")
+    assert taken == ["IX T", "U C(3)"]
+
+
+def test_a_backward_read_stops_at_both_ends_of_its_range(lab):
+    for where, found in (
+        ("k > 1 AND k < 3", [2]),
+        ("k >= 1 AND k <= 3", [3, 2, 1]),
+        ("k IN (1, 3, 7)", [3, 1]),
+        ("k > 3", []),
+    ):
+        assert lab.rows(f"SELECT k FROM t WHERE {where} ORDER BY k DESC") == [(k,) for k in found]
+
+
+def test_a_backward_read_waits_for_a_row_that_another_has_deleted(lab):
+    other = lab.other()
+    other.run("BEGIN TRAN; DELETE t WHERE k = 3;")
+    lab.send("SELECT TOP (1) k FROM t ORDER BY k DESC;")
+    assert lab.waiting == "S C(3)"
