@@ -143,7 +143,7 @@ class Machine:
                         if done_shared:
                             return READY
                         done_shared = True
-                    if infos[pc].shared:
+                    if acted:
                         kept, session.seen_again = (variables[:], session.guids), 0
                     following = code[pc](session, variables)
                     if session.seen:
@@ -170,7 +170,8 @@ class Machine:
                         break
             except (Left, Wait) as stopped:
                 self._undo_statement(session)
-                frame.variables[:], session.guids = kept
+                if acted:
+                    frame.variables[:], session.guids = kept
                 if isinstance(stopped, Left):
                     return READY
                 return LONG if isinstance(stopped, Overlong) else WAITING

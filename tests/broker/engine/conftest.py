@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from redial_broker.engine.inside import ATOMIC
 from redial_broker.engine.kernel import Engine
 from redial_broker.engine.transactions import Transaction
 
@@ -16,6 +17,7 @@ class Owner:
         self.wait = None
         self.lock_timeout = -1
         self.deadlock_priority = 0
+        self.acted = ATOMIC
         self.error = None
         self.woken = 0
 

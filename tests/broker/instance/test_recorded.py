@@ -276,7 +276,8 @@ def test_dynamic_text_of_sp_executesql_is_two_levels_down(lab):
     ("statement", "names", "rows"),
     [
         ("SELECT k, 10 / n AS q FROM dbo.r", ["k", "q"], [(10, 10)]),
-        ("SELECT k, 10 / n AS q FROM dbo.r ORDER BY k DESC", ["k", "q"], []),
+        ("SELECT k, 10 / n AS q FROM dbo.r ORDER BY k DESC", ["k", "q"], [(30, 3)]),  # backwards
+        ("SELECT k, 10 / n AS q FROM dbo.r ORDER BY n DESC", ["k", "q"], []),
         ("SELECT q FROM (SELECT 10 / n AS q FROM dbo.r) AS d", ["q"], []),
         ("UPDATE dbo.r SET n = n OUTPUT inserted.k, 10 / inserted.n AS q", ["k", "q"], [(10, 10)]),
         ("UPDATE dbo.r SET n = 10 / n OUTPUT inserted.k", ["k"], [(10,)]),

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from redial_broker.engine.errors import SqlError, Wait
 from redial_broker.engine.ids import stream_guid
+from redial_broker.engine.inside import ATOMIC
 from redial_broker.engine.kernel import Engine
 from redial_broker.engine.transactions import Transaction
 from redial_broker.ssb import Activation, Broker, Queue, ddl, error_body, names, options, verbs
@@ -24,6 +25,7 @@ class Session:
     def __init__(self, world: World, number: int) -> None:
         self.world, self.engine, self.id = world, world.engine, number
         self.lock_timeout, self.deadlock_priority = -1, 0
+        self.acted = ATOMIC
         self.wait = None
         self.expired = False
         self.background = False
