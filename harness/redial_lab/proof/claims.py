@@ -372,8 +372,31 @@ def l2(subject: Subject, world: World) -> list[str]:
     return [f"L2 {name} switched off" for name in off]
 
 
+def l4(subject: Subject, world: World) -> list[str]:
+    """L4: at rest every dialog that a key still sends on has its conversation timer armed, where timers
+    recycle: so it will be recycled, whoever died.
+
+    Depends on F-255 as L1 does: what a reader left who was killed is then not received.
+    """
+    if not (subject.oldest and subject.rows) or world.progress.struck & SWITCHED_OFF:
+        return []
+    recycled, timers = told(world), world.instance.engine.timers.entries
+    kept = {handle for (handle,) in rows(world, "SessionConversations", "Handle")} - recycled
+    left = [
+        e
+        for e in endpoints(world)
+        if e.is_initiator
+        and e.state() in OPEN
+        and e.handle in kept
+        and ("ssb.timer", (e.broker.database.id, e.handle)) not in timers
+    ]
+    if left and _stuck(world):
+        return [ON_F255]
+    return ["L4 a dialog that no timer will recycle"] if left else []
+
+
 ON_EVERY_STATE: dict[str, Claim] = {"S1": s1, "S5": s5, "L2": l2}
-AT_REST: dict[str, Claim] = {"S2": s2, "S3": s3, "S4": s4, "S6": s6, "S7": s7, "S8": s8, "L1": l1}
+AT_REST: dict[str, Claim] = {"S2": s2, "S3": s3, "S4": s4, "S6": s6, "S7": s7, "S8": s8, "L1": l1, "L4": l4}
 
 DESCRIBED = {**ON_EVERY_STATE, **AT_REST}
 

@@ -364,7 +364,7 @@ class Setup:
         return {
             name: claim
             for name, claim in AT_REST.items()
-            if not self.foreign or name not in ("S6", "L1")
+            if not self.foreign or name not in ("S6", "L1", "L4")
         }
 
     @property

@@ -143,6 +143,14 @@ WITNESSES: dict[str, Sequence[Needed]] = {
             lambda s: bool(UNDOES & set(s.faults)) and (s.target_readers > 0 or _recycles(s)),
         ),
     ),
+    "L4": (
+        Needed(
+            "a timer fired",
+            lambda world: "ssb.timer" in world.progress.fired,
+            True,
+            lambda setup: bool(setup.subject.oldest and setup.subject.rows and setup.firings),
+        ),
+    ),
     "L3": (Needed("a run came to its end", lambda world: True, True),),
 }
 """By the name of the claim."""

@@ -41,6 +41,15 @@ BAD = {
         "S6 row of a dead dialog",
     ),
     "S7": (Setup(senders=1, mutant="no_lock_hint"), "S7 silent: no error and no message"),
+    "L4": (
+        Setup(
+            senders=1,
+            faults=("reader_restart",),
+            switches={"killed_reader": "relaunched"},
+            mutant="no_rearm",
+        ),
+        "L4 a dialog that no timer will recycle",
+    ),
     "S5": (
         Setup(senders=1, firings=0, warm=0, mutant="minutes_for_seconds"),
         "S5 a dialog lives longer than configured",
