@@ -94,6 +94,11 @@ def test_what_does_not_fit_is_said_before_a_server_is_asked(capsys):
         assert words in capsys.readouterr().err
 
 
+def heeds_interrupts() -> None:
+    """What is started in the background of a shell ignores Ctrl+C, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_a_port_is_scraped_and_each_scrape_asks_anew(site):
     program = subprocess.Popen(
         [REDIAL, "metrics", "--config", "audit", "--port", "0"],
@@ -101,6 +106,7 @@ def test_a_port_is_scraped_and_each_scrape_asks_anew(site):
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=heeds_interrupts,
     )
     try:
         assert program.stdout is not None
