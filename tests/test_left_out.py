@@ -36,7 +36,7 @@ def suite(pytester, monkeypatch):
     pytester.makepyfile(test_suite=SUITE)
     (pytester.path / "evidence").mkdir()
     monkeypatch.setattr(conftest, "ROOT", pytester.path)
-    for name in (FULL, PART, DONE, KEEPS, NIGHT):  # the night that runs this test is none of the suite's
+    for name in (FULL, PART, DONE, KEEPS, NIGHT):  # the night that runs this is none of its
         monkeypatch.delenv(name, raising=False)
 
     class Choice:
