@@ -103,8 +103,10 @@ HEEDS_INTERRUPTS = (
 
 def test_a_port_is_scraped_and_each_scrape_asks_anew(site):
     program = subprocess.Popen(
-        [sys.executable, "-c", HEEDS_INTERRUPTS]
-        + [REDIAL, "metrics", "--config", "audit", "--port", "0"],
+        [
+            *(sys.executable, "-c", HEEDS_INTERRUPTS),
+            *(REDIAL, "metrics", "--config", "audit", "--port", "0"),
+        ],
         env=os.environ | {"REDIAL_SERVER": site.server},
         cwd=ROOT,
         stdout=subprocess.PIPE,
