@@ -7,7 +7,6 @@ import logging
 import os
 import resource
 import sys
-from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from redial.paths import ROOT
 from redial_lab.nights import NIGHTLY, Nights
 from tests import delta_spark, installed
 from tests.parts import Keeper, Part
-from tests.sampling import FULL, NIGHT, NIGHTS, PART, SMALL, every_night, full, sample, turn
+from tests.sampling import FULL, NIGHT, PART, SMALL, every_night, full, has_turn, sample, turn
 
 STATM = Path("/proc/self/statm")
 PAGE = resource.getpagesize()
@@ -43,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        f"nightly(why, nights): not on the gate; runs with {FULL}=1, a family for several nights in turns",
+        f"nightly(why): not on the gate; with {FULL}=1 a third of them runs, in turns",
     )
     if keeper := Keeper.of_environment(config):
         config.pluginmanager.register(keeper)
@@ -173,21 +172,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _take_turns(items: list[pytest.Item], nights: Nights) -> None:
-    """Of what a sample leaves out, and of a family for several nights, a part runs, and what no night has
-    passed yet.
-    """
+    """Of what the gate leaves out a third runs, and what no night has passed yet."""
     if every_night() or not nights.known:
         return
     left = set(_not_sampled(items))
-    places: Counter[str] = Counter()
     for item in items:
-        nightly = item.get_closest_marker("nightly")
-        of = NIGHTS if item in left else nightly.kwargs.get("nights", 1) if nightly else 1
-        if of == 1:
-            continue
-        family = item.nodeid.split("[")[0]
-        place, places[family] = places[family], places[family] + 1
-        if place % of != turn(of) and not nights.new(item.nodeid):
+        waits = item in left or item.get_closest_marker("nightly")
+        if waits and not has_turn(item.nodeid) and not nights.new(item.nodeid):
             item.add_marker(pytest.mark.skip(reason="another night's turn"))
 
 

@@ -43,7 +43,7 @@ SMALLER = """## Smaller on the gate
 
 The same tests, with less of something. A question to `full()` is yes at night. `crash_stride(N)` is a test
 that kills behind every N-th statement on the gate; at night behind those that change something, most often a
-third of them each night, in turns. `turn(N)` is one of so many nights. What is new here waits for the night.
+sixth of them each night, in turns. `turn(N)` is one of so many nights. What is new here waits for the night.
 """
 
 
@@ -99,8 +99,7 @@ def _waits(item: pytest.Item) -> bool:
 
 
 def _why(marker: pytest.Mark) -> str:
-    of = marker.kwargs.get("nights", 1)
-    return f"{marker.args[0]}{f'; one of {of} a night, in turns' if of > 1 else ''}"
+    return str(marker.args[0])
 
 
 def _family(item: pytest.Item) -> str:

@@ -14,8 +14,8 @@ PART, DONE, KEEPS = "REDIAL_PART", "REDIAL_DONE", "REDIAL_KEEPS"
 """Environment variables of tests/parts.py: K/N; ids that are not run again; where outcomes are written."""
 NIGHT = "REDIAL_NIGHT"
 """Environment variable: the number of a night, or ``all`` for what several nights do in turns."""
-NIGHTS = 3
-"""Nights in which everything that the gate leaves out has had its turn."""
+NIGHTS, OF_PLACES = 3, 6
+"""Nights in which each case that the gate leaves out has had its turn, and each place of a kill."""
 LEFT_OUT = ("sampled", "nightly")
 """Markers of what the gate may leave out."""
 
@@ -35,15 +35,21 @@ def turn(of: int) -> int:
     return 0 if every_night() else int(night) // int(parts) % of
 
 
+def has_turn(id: str) -> bool:
+    """Whether it is this night's turn of a case. id: pytest's."""
+    number = int.from_bytes(blake2b(id.encode(), digest_size=4).digest())
+    return number % NIGHTS == turn(NIGHTS)
+
+
 def every_night() -> bool:
     """Whether all is wanted that several nights do in turns."""
     return os.environ.get(NIGHT) == "all"
 
 
 def tonight(places: Sequence[int]) -> Sequence[int]:
-    """A third of where a test kills, in turns; all with REDIAL_CRASH_STRIDE=1."""
+    """A sixth of where a test kills, in turns; all with REDIAL_CRASH_STRIDE=1."""
     all_of_them = every_night() or os.environ.get("REDIAL_CRASH_STRIDE")
-    return places if all_of_them else places[turn(NIGHTS) :: NIGHTS]
+    return places if all_of_them else places[turn(OF_PLACES) :: OF_PLACES]
 
 
 def parts(value: Any) -> Iterable[str]:

@@ -396,7 +396,16 @@ def l4(subject: Subject, world: World) -> list[str]:
 
 
 ON_EVERY_STATE: dict[str, Claim] = {"S1": s1, "S5": s5, "L2": l2}
-AT_REST: dict[str, Claim] = {"S2": s2, "S3": s3, "S4": s4, "S6": s6, "S7": s7, "S8": s8, "L1": l1, "L4": l4}
+AT_REST: dict[str, Claim] = {
+    "S2": s2,
+    "S3": s3,
+    "S4": s4,
+    "S6": s6,
+    "S7": s7,
+    "S8": s8,
+    "L1": l1,
+    "L4": l4,
+}
 
 DESCRIBED = {**ON_EVERY_STATE, **AT_REST}
 

@@ -28,7 +28,7 @@ def test_what_once_was_broken_ends_with_the_outcomes_of_the_whole_search(setup: 
     ends_alike(Setup.parse(setup))
 
 
-@pytest.mark.nightly("every two values of a setup's fields are some hundred searches", nights=3)
+@pytest.mark.nightly("every two values of a setup's fields are some hundred searches")
 @pytest.mark.parametrize("setup", pairwise()[0], ids=str)
 def test_it_ends_with_the_outcomes_of_the_whole_search(setup: Setup):
     ends_alike(setup)

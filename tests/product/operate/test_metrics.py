@@ -94,9 +94,19 @@ def test_what_does_not_fit_is_said_before_a_server_is_asked(capsys):
         assert words in capsys.readouterr().err
 
 
+HEEDS_INTERRUPTS = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
+"""What a shell starts in the background ignores Ctrl+C, and so does what that starts."""
+
+
 def test_a_port_is_scraped_and_each_scrape_asks_anew(site):
     program = subprocess.Popen(
-        [REDIAL, "metrics", "--config", "audit", "--port", "0"],
+        [
+            *(sys.executable, "-c", HEEDS_INTERRUPTS),
+            *(REDIAL, "metrics", "--config", "audit", "--port", "0"),
+        ],
         env=os.environ | {"REDIAL_SERVER": site.server},
         cwd=ROOT,
         stdout=subprocess.PIPE,

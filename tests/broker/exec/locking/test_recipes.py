@@ -208,7 +208,9 @@ def test_g_an_exclusive_upper_bound_locks_the_bound_and_nothing_behind_it(lab):
 
 def test_an_order_against_the_index_reads_it_backwards_and_stops_after_what_it_wants(lab):
     """A server seeks backwards: what lies before the rows that are wanted is neither read nor locked."""
-    taken = lab.locks("BEGIN TRAN; SELECT TOP (1) k FROM t WITH (UPDLOCK) WHERE k < 9 ORDER BY k DESC;")
+    taken = lab.locks(
+        "BEGIN TRAN; SELECT TOP (1) k FROM t WITH (UPDLOCK) WHERE k < 9 ORDER BY k DESC;"
+    )
     assert taken == ["IX T", "U C(3)"]
 
 
