@@ -132,7 +132,9 @@ def plan(trace: Trace) -> Plan:
     for turn in made.turns[:-1]:
         last = turn.steps[-1]
         if any(statement.left for statement in last.statements[-1:]):
-            made.refused = f"step {last.number} ({last.title}) ends inside a statement, where no window can stop"
+            made.refused = (
+                f"step {last.number} ({last.title}) ends inside a statement, where no window can stop"
+            )
     _stops(made)
     return made
 
