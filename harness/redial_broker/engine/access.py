@@ -102,6 +102,8 @@ class Access:
             transaction, index, prefix, low, high, exact, limit is not None, after, backwards
         )
         meter = self.meter
+        if backwards and mode.ranges and mode.lock and not exact:
+            self.lock_gap(transaction, index, prefix, high, mode)
         for key in candidates:
             meter.left -= 1
             if meter.left < 0:
@@ -114,7 +116,7 @@ class Access:
                 if limit is not None and len(found) >= limit:
                     break
         else:
-            if mode.ranges and mode.lock and not (exact and found):
+            if mode.ranges and mode.lock and not (exact and found) and not backwards:
                 self.lock_gap(transaction, index, prefix, high, mode)
         if len(found) >= ESCALATION and mode.hold and mode.lock:
             self.escalate(transaction, index.table)
@@ -220,6 +222,8 @@ class Access:
             if not mode.ranges:
                 self.give_back(transaction, taken)
             return key, None
+        if not mode.hold:
+            self.give_back(transaction, taken)
         return row_key, row
 
     def _visit_qualified(
@@ -294,24 +298,25 @@ class Access:
         wanted = mode.lock
         if wanted is None or index.table.temporary:
             return True
-        short = not mode.hold
-        if short:
+        short, owner, resource = not mode.hold, transaction.owner, ("KEY", index.hobt_id, key)
+        # Should it wait, it has the lock already when it asks again.
+        new = resource not in transaction.locks or owner.asked == resource
+        writer = index.writers.get(key)
+        if short and (writer is None or writer[0] is transaction) and owner.asked != resource:
             # READ COMMITTED asks for no key lock where nothing is uncommitted (F-202): an X or U
             # held only by a hint does not block a plain reader.
-            writer = index.writers.get(key)
-            if writer is None or writer[0] is transaction:
-                return True
+            return True
         if transaction.locks.get(index.table.lock_key) == "X":
             return True
         if ranged:
             wanted = {"S": "RangeS-S", "U": "RangeS-U", "X": "RangeX-X"}[wanted]
-        resource = ("KEY", index.hobt_id, key)
         if mode.readpast and self.locks.would_wait(transaction, resource, wanted):
             return False
-        new = resource not in transaction.locks
+        owner.asked = resource
         self.locks.acquire(
             transaction, resource, wanted, short=short, timeout=0 if mode.nowait else None
         )
+        owner.asked = None
         if new:
             taken.append(resource)
         return True
@@ -379,8 +384,9 @@ class Access:
         Returns its clustered key. Raises Wait, SqlError 2627 or 2601 (a key another transaction has
         inserted and not committed is waited for first).
         """
-        key = noted(transaction.owner, "key", table.new_key, row)
-        if table.temporary or transaction.locks.get(table.lock_key) == "X":
+        alone = _alone(transaction, table)
+        key = table.new_key(row) if alone else noted(transaction.owner, "key", table.new_key, row)
+        if alone:
             self._check_unique(table, row, key)
             self._refuse_stale(transaction, table, key)
             table.insert(transaction, key, row)
@@ -400,13 +406,13 @@ class Access:
 
     def delete(self, transaction: Transaction, table: Table, key: IndexKey) -> None:
         """Delete the row at ``key``: X on the clustered key, then X on each nonclustered key."""
-        if not table.temporary and transaction.locks.get(table.lock_key) != "X":
+        if not _alone(transaction, table):
             row = table.rows.entries[key]
-            self.locks.acquire(transaction, ("KEY", table.rows.hobt_id, key), "X")
+            self._lock_old(transaction, table.rows, key)
             for index in table.indexes:
                 if index.where is None or index.where(row):
                     index_key = table.index_key(index, key, row)
-                    self.locks.acquire(transaction, ("KEY", index.hobt_id, index_key), "X")
+                    self._lock_old(transaction, index, index_key)
         table.delete(transaction, key)
 
     def update(self, transaction: Transaction, table: Table, key: IndexKey, row: RowValues) -> None:
@@ -419,9 +425,9 @@ class Access:
             self.insert(transaction, table, row)
             return
         old = table.rows.entries[key]
-        free = table.temporary or transaction.locks.get(table.lock_key) == "X"
+        free = _alone(transaction, table)
         if not free:
-            self.locks.acquire(transaction, ("KEY", table.rows.hobt_id, key), "X")
+            self._lock_old(transaction, table.rows, key)
         for index in table.indexes:
             old_key = table.index_key(index, key, old)
             new_key = table.index_key(index, key, row)
@@ -430,13 +436,19 @@ class Access:
             if was and now and old_key == new_key:
                 continue
             if was and not free:
-                self.locks.acquire(transaction, ("KEY", index.hobt_id, old_key), "X")
+                self._lock_old(transaction, index, old_key)
             if now:
                 if not free:
                     self._lock_new(transaction, index, new_key)
                 if index.unique and new_key in index.entries and not (was and new_key == old_key):
                     raise table.duplicate(index, row)
         table.replace(transaction, key, row)
+
+    def _lock_old(self, transaction: Transaction, index: Index, key: IndexKey) -> None:
+        """Lock an entry that is changed; in a search others see at once that it is."""
+        self.locks.acquire(transaction, ("KEY", index.hobt_id, key), "X")
+        if transaction.owner.acted:
+            index.table.mark(transaction, index, key)
 
     def _lock_new(self, transaction: Transaction, index: Index, key: IndexKey) -> None:
         """Test the gap the key falls into (instant RangeI-N), then lock the key itself."""
@@ -452,7 +464,7 @@ class Access:
                 self.locks.release(transaction, gap)
             elif self.locks.would_wait(transaction, gap, "RangeI-N"):
                 self.locks.acquire(transaction, gap, "RangeI-N")
-        self.locks.acquire(transaction, ("KEY", index.hobt_id, key), "X")
+        self._lock_old(transaction, index, key)
 
     @staticmethod
     def _refuse_stale(transaction: Transaction, table: Table, key: IndexKey) -> None:
@@ -472,6 +484,11 @@ class Access:
             applies = index.where is None or index.where(row)
             if applies and index.unique and table.index_key(index, key, row) in index.entries:
                 raise table.duplicate(index, row)
+
+
+def _alone(transaction: Transaction, table: Table) -> bool:
+    """Whether nobody else can come to a table: its rows need no locks."""
+    return table.temporary or transaction.locks.get(table.lock_key) in {"X", "Sch-M"}
 
 
 def _in_pieces(

@@ -49,6 +49,8 @@ def read_entries(
     name, rows = repr(by.index), by.index.table.rows
     found: list[tuple[IndexKey, RowValues]] = []
     last, met = by.after, 0
+    if by.backwards and by.ranged and mode.lock:
+        access.lock_gap(transaction, by.index, by.prefix, by.high, mode)
     while not (by.exact and met):
         if mode.qualify:
             seen = once(owner, name, _next_committed, access, transaction, by, last)
@@ -97,7 +99,7 @@ def _next(
     locked."""
     key = _key(access, transaction, by, last)
     if key is None:
-        if by.mode.ranges and by.mode.lock:
+        if by.mode.ranges and by.mode.lock and not by.backwards:
             access.lock_gap(transaction, by.index, by.prefix, by.high, by.mode)
         return None
     taken, value = _entry(access, transaction, by.index, key, by.mode, by.ranged)

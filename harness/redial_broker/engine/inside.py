@@ -89,6 +89,15 @@ def asks(reader: Reader) -> None:
         reader.acted = ACTED
 
 
+def check_all_read(reader: Reader) -> None:
+    """Raise RuntimeError when a statement has come to its end by another way than it began."""
+    if reader.seen_again < len(reader.seen):
+        name, _ = reader.seen[reader.seen_again]
+        raise RuntimeError(
+            f"a statement that is run again does not read {name!r}, which it has read"
+        )
+
+
 def _note(reader: Reader, whose: Any, found: Any) -> None:
     reader.seen = (*reader.seen, (whose, found))
     reader.seen_again += 1
@@ -99,7 +108,8 @@ def _again(reader: Reader, whose: Any) -> Any:
     name, found = reader.seen[reader.seen_again]
     if name != whose:
         raise RuntimeError(
-            f"a statement that is run again reads {whose!r} where it has read {name!r}"
+            f"a statement that is run again reads {whose!r} where it has read {name!r}: was a view or "
+            "function altered meanwhile? A search with statements_atomic does without"
         )
     reader.seen_again += 1
     return found

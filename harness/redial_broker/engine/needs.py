@@ -48,6 +48,8 @@ if TYPE_CHECKING:
         engine: Engine
         id: int
         """Decides nothing, names it in reports and hashes."""
+        asked: LockKey | None
+        """The key whose lock its statement has asked for and not been given at once."""
         acted: int
         seen: tuple[tuple[Any, Any], ...]
         seen_again: int

@@ -139,6 +139,8 @@ class Versions(Part):
             if index.table.temporary:
                 continue
             before = index.writers[key][1]
+            if index.entries.get(key, MISSING) is before:
+                continue  # its statement failed
             chain = index.versions.get(key, ())
             put(None, index, index.versions, key, (*chain, (number, before)))
             put(None, self, self.kept, (index, key), True)

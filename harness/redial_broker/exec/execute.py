@@ -303,7 +303,9 @@ def elsewhere(
 
 def in_work(session: SessionState, call: Callable[[], Any]) -> Any:
     """Run a system procedure like a statement: its own transaction where it begins one."""
-    session.mark = len(session.transaction.undo) if session.transaction is not None else 0
+    session.mark = 0
+    if session.transaction is not None:
+        session.begin_statement(session.transaction)
     result = call()
     if session.transaction is not None:
         if session.transaction.short_locks or session.transaction.statement is not None:
@@ -311,7 +313,7 @@ def in_work(session: SessionState, call: Callable[[], Any]) -> Any:
         if session.auto:
             session.commit()
         else:
-            session.mark = len(session.transaction.undo)
+            session.begin_statement(session.transaction)
     return result
 
 

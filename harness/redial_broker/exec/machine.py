@@ -21,7 +21,7 @@ from redial_broker.engine.errors import (
     SqlError,
     Wait,
 )
-from redial_broker.engine.inside import ATOMIC, Left
+from redial_broker.engine.inside import ATOMIC, Left, check_all_read
 from redial_broker.engine.types import Message
 from redial_broker.exec.completions import ENTER_CATCH, FAILED, command, tell, tell_call, tells
 from redial_broker.exec.cursor_references import drop_references, hand_over
@@ -146,8 +146,11 @@ class Machine:
                     if acted:
                         kept, session.seen_again = (variables[:], session.guids), 0
                     following = code[pc](session, variables)
-                    if session.seen:
-                        session.seen = ()
+                    if acted:
+                        check_all_read(session)
+                        session.end_statement()
+                    elif session.own_writes:
+                        session.own_writes.clear()
                     if again:
                         self._end_deadline(session)
                         again = False
@@ -222,8 +225,7 @@ class Machine:
             and (session.wait is None or _keeps_its_moment(session.wait))
         ):
             session.engine.transactions.versions.hold_statement(transaction)
-        if transaction is not None and len(transaction.undo) > session.mark:
-            session.engine.journal.undo(transaction, session.mark)
+        session.undo_statement()
 
     # ------------------------------------------------------------------ frames
     def call(
@@ -353,7 +355,9 @@ class Machine:
         if not isinstance(info.node, CALLS):
             frame.severity = max(frame.severity, error.severity)
         session.lock_mark = max(session.lock_mark, ~session.lock_mark)
-        session.seen = ()
+        for access in reversed(session.own_writes):
+            access.undo()
+        session.end_statement()
         self._undo_failed(session, error)
         session.error = error.number
         if error.severity < 20 and self._catch(session, error):

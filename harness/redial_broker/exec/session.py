@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.errors import NotSupported, SqlError, Wait
 from redial_broker.engine.ids import stream_guid
-from redial_broker.engine.inside import ATOMIC
+from redial_broker.engine.inside import ATOMIC, noted
 from redial_broker.engine.journal import Part
 from redial_broker.engine.kernel import Engine
 from redial_broker.engine.messages import MESSAGES
@@ -28,6 +28,7 @@ from redial_broker.exec.switches import value
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from redial_broker.engine.needs import LockKey
     from redial_broker.engine.storage import Table
     from redial_broker.exec.database import Database
     from redial_broker.exec.objects import Procedure
@@ -47,8 +48,10 @@ class SessionState(Part):
     __slots__ = (
         "acted",
         "app_name",
+        "asked",
         "auto",
         "background",
+        "begun",
         "bulk",
         "context_info",
         "cursors",
@@ -73,9 +76,11 @@ class SessionState(Part):
         "lock_mark",
         "login_name",
         "mark",
+        "moment",
         "open_keys",
         "options",
         "original_login",
+        "own_writes",
         "pending",
         "portions",
         "return_status",
@@ -119,10 +124,12 @@ class SessionState(Part):
         saved("lock_mark", of=session_content.waiting_locks),
         saved(
             "mark",
+            "begun",
             hidden="set when a statement begins; where one waits its transaction's undo ends there",
         ),
         saved("seen", of=session_content.seen),
-        derived("acted", "seen_again", why="of a step that is under way"),
+        saved("asked", "moment", show=rarely),
+        derived("acted", "seen_again", "own_writes", why="of a step that is under way"),
         saved("identity_insert", show=rarely),
         saved("insert_exec", of=session_content.capture),
         saved("context_info"),
@@ -183,6 +190,11 @@ class SessionState(Part):
         self.wait: Any = None
         self.acted, self.seen_again = ATOMIC, 0
         self.seen: tuple[tuple[Any, Any], ...] = ()
+        self.asked: LockKey | None = None
+        self.moment: datetime | None = None  # what time it is for the statement it is inside of
+        self.own_writes: list[Any] = []  # of the running statement to table variables
+        self.begun: tuple[Transaction | None, int, int] = (None, 0, 0)
+        """Where the running statement began: its transaction, what that had logged and written."""
         self.deadline: float | None = None
         self.expired: bool | int = False
         self.pending: SqlError | None = None
@@ -281,8 +293,12 @@ class SessionState(Part):
         return str(self.instance.version_text)
 
     def now(self) -> datetime:
-        """The current moment, naive UTC."""
-        return self.engine.clock.utc()
+        """The current moment, naive UTC; a statement's is one and the same."""
+        if self.acted == ATOMIC:
+            return self.engine.clock.utc()
+        if self.moment is None:
+            self.moment = self.engine.clock.utc()
+        return self.moment
 
     def xact_state(self) -> int:
         """XACT_STATE(): 1, 0 or -1."""
@@ -297,7 +313,7 @@ class SessionState(Part):
 
     def catalog_function(self, name: str, args: tuple[Any, ...]) -> Any:
         """A catalog-dependent built-in function, answered by the catalog."""
-        return self.instance.catalog_function(self, name, args)
+        return noted(self, name, self.instance.catalog_function, self, name, args)
 
     def check_permission(
         self, permission: str, securable: Any, columns: tuple[int, ...] = ()
@@ -428,6 +444,32 @@ class SessionState(Part):
     def warn(self, number: int) -> None:
         """A warning of the server's own, of severity 10."""
         self.info(MESSAGES[number][1], 10, number)
+
+    def begin_statement(self, transaction: Transaction) -> None:
+        """What comes next is a statement's: it can be taken back to here."""
+        self.mark = len(transaction.undo)
+        self.begun = (transaction, transaction.log_used, len(transaction.written))
+
+    def undo_statement(self) -> None:
+        """Take the running statement's changes back. What it has changed stays marked as its own: locks
+        stay, so others still wait for it there.
+        """
+        for access in reversed(self.own_writes):
+            access.undo()
+        transaction, logged, written = self.begun
+        if transaction is None or transaction is not self.transaction:
+            return
+        if len(transaction.undo) > self.mark:
+            self.engine.journal.undo(transaction, self.mark)
+        self.engine.journal.save(transaction)
+        transaction.log_used = logged
+        for index, key in transaction.written[written:]:
+            index.table.mark(transaction, index, key)
+
+    def end_statement(self) -> None:
+        """It is over: what it has read counts no more."""
+        self.seen, self.moment, self.asked = (), None, None
+        self.own_writes.clear()
 
     # ------------------------------------------------------------------ waiting
     def begin_wait(self, record: Any) -> None:

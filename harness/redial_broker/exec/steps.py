@@ -157,7 +157,7 @@ def working_step(
         transaction = session.transaction
         if transaction is None:
             transaction = session.work()
-        session.mark = len(transaction.undo)
+        session.begin_statement(transaction)
         if session.lock_mark < 0:  # run again after a wait: it began earlier
             session.lock_mark = ~session.lock_mark
         else:
@@ -170,7 +170,7 @@ def working_step(
         if session.auto:
             session.commit()
         else:
-            session.mark = len(transaction.undo)  # what comes next is not this statement's to undo
+            session.begin_statement(transaction)  # what comes next is not this statement's to undo
         return result
 
     return step

@@ -309,7 +309,8 @@ class Session(SessionState):
                 self.end_wait()
         self.engine.timers.cancel(None, "wait", self)
         self.deadline, self.expired, self.pending = None, False, None
-        self.lock_mark, self.portions, self.seen = 0, None, ()
+        self.lock_mark, self.portions = 0, None
+        self.end_statement()
         if self.transaction is not None:
             self.engine.transactions.end_statement(self.transaction)
             if len(self.transaction.undo) > self.mark:

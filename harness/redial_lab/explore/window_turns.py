@@ -129,12 +129,11 @@ def plan(trace: Trace) -> Plan:
             )
     _windows(made)
     _turns(made)
-    for turn in made.turns[:-1]:
+    for turn in made.turns:
         last = turn.steps[-1]
         if any(statement.left for statement in last.statements[-1:]):
-            made.refused = (
-                f"step {last.number} ({last.title}) ends inside a statement, where no window can stop"
-            )
+            inside = "ends inside a statement, where no window can stop"
+            made.refused = f"step {last.number} ({last.title}) {inside}"
     _stops(made)
     return made
 

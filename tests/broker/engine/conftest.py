@@ -17,7 +17,7 @@ class Owner:
         self.wait = None
         self.lock_timeout = -1
         self.deadlock_priority = 0
-        self.acted = ATOMIC
+        self.acted, self.asked = ATOMIC, None
         self.error = None
         self.woken = 0
 

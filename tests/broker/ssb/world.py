@@ -25,7 +25,7 @@ class Session:
     def __init__(self, world: World, number: int) -> None:
         self.world, self.engine, self.id = world, world.engine, number
         self.lock_timeout, self.deadlock_priority = -1, 0
-        self.acted = ATOMIC
+        self.acted, self.asked = ATOMIC, None
         self.wait = None
         self.expired = False
         self.background = False

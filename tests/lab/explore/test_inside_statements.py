@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redial_broker.instance.instance import Instance
+from redial_broker.instance.requests import Batch
 from redial_lab.explore import Client, Scenario, search
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
@@ -182,3 +183,111 @@ def test_an_id_is_drawn_once_however_often_its_statement_runs():
     found = search(made)
     assert found.ended
     assert set(found.violations) == {"ids [1, 2, 3, 4]"}
+
+
+MORE = """
+CREATE TABLE dbo.P (K int NOT NULL PRIMARY KEY);
+INSERT dbo.P VALUES (1), (2);
+CREATE TABLE dbo.C (K int NOT NULL PRIMARY KEY, P int NOT NULL REFERENCES dbo.P (K));
+CREATE TABLE dbo.Big (K int NOT NULL PRIMARY KEY, V int NOT NULL);
+INSERT dbo.Big VALUES (1, 0), (2, 0), (3, 0);
+"""
+STRICT = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN TRANSACTION; "
+ADD = "INSERT dbo.T VALUES (5, 50, 1);"
+TURN_BY_TURN = {
+    "no phantom behind a count": (
+        STRICT + "DECLARE @a int = (SELECT COUNT(*) FROM dbo.T); "
+        "INSERT dbo.Log SELECT 10 * @a + COUNT(*) FROM dbo.T; COMMIT;",
+        ADD,
+    ),
+    "nor above the last row, read backwards": (
+        STRICT + "DECLARE @a int = (SELECT TOP (1) K FROM dbo.T ORDER BY K DESC); "
+        "INSERT dbo.Log SELECT TOP (1) 10 * @a + K FROM dbo.T ORDER BY K DESC; COMMIT;",
+        ADD,
+    ),
+    "no row beside one that was looked for": (
+        "BEGIN TRANSACTION; IF NOT EXISTS (SELECT 1 FROM dbo.T WITH (UPDLOCK, HOLDLOCK) WHERE K = 5) "
+        "INSERT dbo.T VALUES (5, 60, 2); COMMIT;",
+        ADD,
+    ),
+    "no child without its parent": (
+        "INSERT dbo.C VALUES (1, 1), (2, 2);",
+        "DELETE dbo.P WHERE K = 1;",
+    ),
+    "a table variable is filled once": (
+        "DECLARE @h TABLE (a int NOT NULL); INSERT @h OUTPUT inserted.a INTO dbo.Log "
+        "SELECT K FROM dbo.P; INSERT dbo.Log SELECT 10 * a FROM @h;",
+        "UPDATE dbo.T SET V = 6;",
+    ),
+    "a table is made once": (
+        "SELECT K INTO dbo.New FROM dbo.P; INSERT dbo.Log SELECT K FROM dbo.New;",
+        "UPDATE dbo.T SET V = 6;",
+    ),
+    "a row is met by a subquery without an index": (
+        "INSERT dbo.Log SELECT (SELECT SUM(V) FROM dbo.Big WHERE Big.V = P.K - 1) FROM dbo.P;",
+        "UPDATE dbo.T SET V = 6;",
+    ),
+    "what has written less is the victim": (
+        "UPDATE dbo.Big SET V = 1;",
+        "BEGIN TRANSACTION; UPDATE dbo.T SET V = 7; UPDATE dbo.T SET V = 8; UPDATE dbo.T SET V = 9; "
+        "UPDATE dbo.Big SET V = 2 WHERE K = 3; UPDATE dbo.Big SET V = 2 WHERE K = 1; COMMIT;",
+    ),
+}
+
+
+def with_more() -> Instance:
+    made = instance()
+    session = made.connect("d")
+    session.execute(MORE).ok()
+    session.close()
+    return made
+
+
+def outcome(world: World) -> list[str]:
+    tables = (sorted(map(repr, rows(world, name))) for name in ("T", "Log", "P", "C", "Big"))
+    return [f"{[*tables]} {world.progress.results}"]
+
+
+def outcomes(*batches: str, **how) -> set[str]:
+    made = scenario(*batches, at_the_end=outcome, watched=nothing, **how)
+    made.prepare = with_more
+    found = search(made)
+    print(found)
+    assert found.ended and not any("defect" in name for name in found.violations)
+    return set(found.violations)
+
+
+@pytest.mark.parametrize("name", TURN_BY_TURN)
+def test_what_comes_of_it_comes_of_one_after_the_other_too_or_is_a_deadlock(name):
+    batches = TURN_BY_TURN[name]
+    in_turn = outcomes(*batches, atomic=True)
+    found = outcomes(*batches)
+    assert in_turn - {one for one in in_turn if "1205" in one} <= found
+    assert {one for one in found if "1205" not in one} <= in_turn
+    if "victim" in name:
+        assert {one for one in found if "1205" in one} and not any(
+            "((1205,),), ()" in o for o in found
+        )
+
+
+def test_a_lock_that_was_waited_for_is_given_back_as_any_other():
+    """A row that a change refuses is free again, and one that READ COMMITTED has read."""
+    for text in ("UPDATE dbo.Big SET V = 0 WHERE V = 99;", "SELECT SUM(V) FROM dbo.Big;"):
+        made = with_more()
+        other, session = made.connect("d"), made.connect("d")
+        other.execute("BEGIN TRANSACTION; UPDATE dbo.Big SET V = 1 WHERE K = 1;").ok()
+        session.submit(Batch(f"BEGIN TRANSACTION; {text}"))
+        made.run()
+        assert session.wait is not None
+        other.execute("COMMIT;").ok()
+        made.run()
+        assert [key for key in session.transaction.locks if key[0] == "KEY"] == []
+
+
+def test_the_time_is_one_and_the_same_however_long_a_statement_waits():
+    at = "INSERT dbo.Log SELECT DATEDIFF(second, '2026-01-01', SYSUTCDATETIME()) FROM dbo.T;"
+    slow = (
+        "BEGIN TRANSACTION; UPDATE dbo.T SET V = 6 WHERE K = 2; WAITFOR DELAY '00:00:05'; COMMIT;"
+    )
+    made = scenario(at, slow, at_the_end=lambda world: [f"{len(set(rows(world, 'Log')))} moments"])
+    assert set(search(made).violations) == {"1 moments"}

@@ -159,6 +159,7 @@ class Writes:
         self.transaction: Transaction = session.transaction or session.work()
         if target.slot >= 0:
             self.access: Any = VariableAccess(session.engine.journal)
+            session.own_writes.append(self.access)
         else:
             if self.transaction.doomed:
                 raise SqlError(3930)

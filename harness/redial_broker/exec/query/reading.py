@@ -101,12 +101,13 @@ class LockPlans:
         return found
 
     def repeatable(self, session: SessionState, variables: Values) -> bool:
-        """Whether reading all of the table again now would take no lock it has not already."""
+        """Whether reading all of the table again now would take no lock it has not already. Never where
+        others come in between."""
         source = self.source
         if source.slot >= 0 or source.stored.temporary:
             return True
         mode = self.get(session).mode
-        if mode.hold or mode.readpast:
+        if mode.hold or mode.readpast or session.acted:
             return False
         transaction = session.transaction or session.work()
         table = source.stored
