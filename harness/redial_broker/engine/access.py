@@ -172,7 +172,7 @@ class Access:
             keys = entries.irange(start, stop, inclusive, backwards)  # type: ignore[assignment]  # read once
         ghosts = [  # in order: who deleted first makes no difference to what is read
             key
-            for key in sorted(index.ghosts)
+            for key in sorted(_absent(transaction, index))
             if writers[key][0] is not transaction and inside(key, prefix, low, high)
         ]
         if index.versions:
@@ -368,7 +368,9 @@ class Access:
         following = END_KEY
         if prefix or high is not None:
             _, stop, _ = bounds(prefix, None, high)
-            following = _following(index, cast("IndexKey", stop), high is not None and not high[1])
+            following = _following(
+                transaction, index, cast("IndexKey", stop), high is not None and not high[1]
+            )
         ranged = {"S": "RangeS-S", "U": "RangeS-U", "X": "RangeX-X"}[mode.lock or "S"]
         self.locks.acquire(
             transaction,
@@ -456,7 +458,7 @@ class Access:
 
     def _lock_new_entry(self, transaction: Transaction, index: Index, key: IndexKey) -> None:
         if self.locks.range_locks:
-            following = _following(index, key)
+            following = _following(transaction, index, key)
             gap = ("KEY", index.hobt_id, following)
             new = gap not in transaction.locks
             if new:
@@ -484,6 +486,15 @@ class Access:
             applies = index.where is None or index.where(row)
             if applies and index.unique and table.index_key(index, key, row) in index.entries:
                 raise table.duplicate(index, row)
+
+
+def _absent(transaction: Transaction, index: Index) -> Iterable[IndexKey]:
+    """Keys with an uncommitted change where nothing stands. In a search also those of a statement under
+    way: it has locked them, and what it wrote there is undone until it goes on.
+    """
+    if not transaction.owner.acted:
+        return index.ghosts
+    return [key for key in index.writers if key not in index.entries]
 
 
 def _alone(transaction: Transaction, table: Table) -> bool:
@@ -518,13 +529,15 @@ def _committed(transaction: Transaction, index: Index, key: IndexKey) -> Any:
     return index.entries.get(key, MISSING)
 
 
-def _following(index: Index, key: IndexKey, itself: bool = False) -> IndexKey:
+def _following(
+    transaction: Transaction, index: Index, key: IndexKey, itself: bool = False
+) -> IndexKey:
     """The next key behind ``key``, or ``itself`` where it is one: it bounds the gap.
 
     A key deleted and not yet committed still does: its deletion may be taken back.
     """
     found = next(index.entries.irange(key, None, (itself, True)), END_KEY)
-    for ghost in index.ghosts:
+    for ghost in _absent(transaction, index):
         if (key < ghost or (itself and key == ghost)) and ghost < found:
             found = ghost
     return found

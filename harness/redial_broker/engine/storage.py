@@ -74,7 +74,7 @@ class Index(Part):
 
     A key that is not unique by its columns carries the row's clustered key (or a uniquifier) behind
     them. ``writers`` maps a key with an uncommitted change to (transaction, value before);
-    ``ghosts`` are the keys among them where nothing stands now; ``versions`` maps a key to its replaced
+    ``ghosts`` are the keys among them that are deleted; ``versions`` maps a key to its replaced
     values, (commit number, value before), oldest first. ``where`` is the filter of a filtered index
     (``bind`` gives it for another column list); that of a disabled index accepts no row.
     """
@@ -399,29 +399,20 @@ class Table(Part):
 
     # ------------------------------------------------------------------ raw changes, locks are held
     def mark(self, transaction: Transaction, index: Index, key: IndexKey) -> None:
-        """An entry is about to be changed, or its change is undone and will be made again: whoever comes
-        to it waits for ``transaction``."""
-        journal, entries = self.journal, index.entries
+        """``transaction`` changes this entry, now or soon: whoever comes to it waits."""
         if key not in index.writers:
-            journal.save(transaction)
-            before = entries.get(key, MISSING)
-            journal.put(None, index, index.writers, key, (transaction, before))
-            transaction.written.append((index, key))
-        if key not in entries and key not in index.ghosts:
-            journal.put(None, index, index.ghosts, key, True)
-
-    def put(self, transaction: Transaction, index: Index, key: IndexKey, value: Any) -> None:
-        """Change one index entry (MISSING deletes), remembering the committed value."""
-        writers = index.writers
-        if key not in writers:
             journal = self.journal
             before = index.entries.get(key, MISSING)
             if journal.recording:
                 journal.save(transaction)
-                journal.put(None, index, writers, key, (transaction, before))
+                journal.put(None, index, index.writers, key, (transaction, before))
             else:
-                writers[key] = (transaction, before)
+                index.writers[key] = (transaction, before)
             transaction.written.append((index, key))
+
+    def put(self, transaction: Transaction, index: Index, key: IndexKey, value: Any) -> None:
+        """Change one index entry (MISSING deletes), remembering the committed value."""
+        self.mark(transaction, index, key)
         if value is MISSING:
             self.journal.put(transaction, index, index.ghosts, key, True)
         elif index.ghosts and key in index.ghosts:

@@ -149,8 +149,8 @@ class Machine:
                     if acted:
                         check_all_read(session)
                         session.end_statement()
-                    elif session.own_writes:
-                        session.own_writes.clear()
+                    elif session.own_writes or session.asked is not None:
+                        session.end_statement()
                     if again:
                         self._end_deadline(session)
                         again = False

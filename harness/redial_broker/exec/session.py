@@ -193,8 +193,8 @@ class SessionState(Part):
         self.asked: LockKey | None = None
         self.moment: datetime | None = None  # what time it is for the statement it is inside of
         self.own_writes: list[Any] = []  # of the running statement to table variables
-        self.begun: tuple[Transaction | None, int, int] = (None, 0, 0)
-        """Where the running statement began: its transaction, what that had logged and written."""
+        self.begun: tuple[Transaction | None, int] = (None, 0)
+        """Where the running statement began: its transaction, and what that had logged."""
         self.deadline: float | None = None
         self.expired: bool | int = False
         self.pending: SqlError | None = None
@@ -448,7 +448,7 @@ class SessionState(Part):
     def begin_statement(self, transaction: Transaction) -> None:
         """What comes next is a statement's: it can be taken back to here."""
         self.mark = len(transaction.undo)
-        self.begun = (transaction, transaction.log_used, len(transaction.written))
+        self.begun = (transaction, transaction.log_used)
 
     def undo_statement(self) -> None:
         """Take the running statement's changes back. What it has changed stays marked as its own: locks
@@ -456,15 +456,13 @@ class SessionState(Part):
         """
         for access in reversed(self.own_writes):
             access.undo()
-        transaction, logged, written = self.begun
+        transaction, logged = self.begun
         if transaction is None or transaction is not self.transaction:
             return
         if len(transaction.undo) > self.mark:
             self.engine.journal.undo(transaction, self.mark)
         self.engine.journal.save(transaction)
         transaction.log_used = logged
-        for index, key in transaction.written[written:]:
-            index.table.mark(transaction, index, key)
 
     def end_statement(self) -> None:
         """It is over: what it has read counts no more."""
