@@ -19,6 +19,7 @@ declare(
     ("as read", "reversed"),
     "F-605",
     "Rows that are equal in ORDER BY come in any order.",
+    by_hand="Nothing settles it: a server may give either order each time it runs.",
 )
 declare(
     "ownership_chain_over_broker_verbs",
