@@ -340,6 +340,12 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
         "Column '%s' is invalid in the select list because it is not contained in either an "
         "aggregate function or the GROUP BY clause.",
     ),
+    8124: (
+        16,
+        "Multiple columns are specified in an aggregated expression containing an outer reference. If an "
+        "expression being aggregated contains an outer reference, then that outer reference must be the "
+        "only column referenced in the expression.",
+    ),
     8154: (15, "The table '%s' is ambiguous."),
     8155: (16, "No column name was specified for column %d of '%s'."),
     8158: (16, "'%s' has more columns than were specified in the column list."),

@@ -6,8 +6,12 @@ A check's docstring says what it means; a violation's name is what a search repo
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from redial_lab.explore.world import World
+
+if TYPE_CHECKING:
+    from redial_broker.instance.session import Session
 
 Check = Callable[[World], list[str]]
 DEADLOCK = 1205
@@ -31,3 +35,37 @@ def nothing_left_behind(world: World) -> list[str]:
     if any(s.transaction is not None for s in world.instance.sessions.values()):
         problems.append("transaction left open")
     return problems
+
+
+def held_up(world: World, seconds: float) -> list[tuple[Session, Session]]:
+    """Who waits for a lock, and for whom in the end: a session that keeps its locks while it waits for
+    more than so many seconds to pass, or for a message without a limit.
+
+    Who runs, and an application that stands still with a transaction open, hold nobody up here.
+    """
+    found = []
+    for _, session in sorted(world.instance.sessions.items()):
+        seen, todo = {session.id}, [session]
+        while todo:
+            for holder in _holders(world, todo.pop()):
+                if holder.id not in seen:
+                    seen.add(holder.id)
+                    todo.append(holder)
+                    if _lets_time_pass(world, holder, seconds):
+                        found.append((session, holder))
+    return found
+
+
+def _holders(world: World, session: Session) -> list[Session]:
+    """Whom it waits for, where it waits for a lock."""
+    if session.wait is None or session.wait.kind != "lock":
+        return []
+    waits = world.instance.engine.locks.blockers(session.wait.request.transaction)
+    return [transaction.owner for transaction in waits]
+
+
+def _lets_time_pass(world: World, session: Session, seconds: float) -> bool:
+    if session.wait is None or session.wait.kind == "lock":
+        return False
+    due = world.instance.engine.timers.entries.get(("wait", session))
+    return due is None or due - world.instance.clock.seconds > seconds

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from redial_broker.engine.switches import value
 from redial_broker.ssb.monitor import NOTIFIED
+from redial_lab.explore.checks import held_up
 from redial_lab.explore.message_accounts import Ledger, balanced
 from redial_lab.explore.queries import ask
 from redial_lab.explore.world import World
@@ -22,6 +23,7 @@ from redial_lab.proof.audit_setups import DATABASE, EVENT, bare, no_orphan_dialo
 from redial_lab.proof.places import PLACES, numbers_elsewhere
 
 if TYPE_CHECKING:
+    from redial_broker.instance.session import Session
     from redial_broker.ssb.conversation import Endpoint
 
     Batch = tuple[tuple[int, int], Sequence[str]]
@@ -395,7 +397,27 @@ def l4(subject: Subject, world: World) -> list[str]:
     return ["L4 a dialog that no timer will recycle"] if left else []
 
 
-ON_EVERY_STATE: dict[str, Claim] = {"S1": s1, "S5": s5, "L2": l2}
+LONGEST_WAIT = 1.0
+"""Seconds that a holder of locks may let pass while others wait for them."""
+
+
+def l5(subject: Subject, world: World) -> list[str]:
+    """L5: nobody waits for a lock beyond a bound: who holds it lets no more than ``LONGEST_WAIT`` pass
+    (WAITFOR) before it goes on. An application that keeps its own transaction open is not ours.
+    """
+    return sorted(
+        f"L5 {_called(waiter)} waits for {_called(holder)}, which waits for time to pass"
+        for waiter, holder in held_up(world, LONGEST_WAIT)
+    )
+
+
+def _called(session: Session) -> str:
+    """The procedure of ours that a session is in, or what it is."""
+    procedures = tuple(frame.program.full_name for frame in reversed(session.frames))
+    return _outermost(procedures) or "an application"
+
+
+ON_EVERY_STATE: dict[str, Claim] = {"S1": s1, "S5": s5, "L2": l2, "L5": l5}
 AT_REST: dict[str, Claim] = {
     "S2": s2,
     "S3": s3,
@@ -411,8 +433,9 @@ DESCRIBED = {**ON_EVERY_STATE, **AT_REST}
 
 
 def watched(world: World) -> tuple[object, ...]:
-    """What the claims on every state look at: dialogs open for sending (S5) and queues that are on
-    (L2). The deadlocks of S1 stay with the state, and each timer's time (S5) is one step's doing.
+    """What the claims on every state look at: dialogs open for sending (S5), queues that are on (L2) and
+    who is held up (L5). The deadlocks of S1 stay with the state, and each timer's time (S5) is one
+    step's doing.
     """
     database = world.instance.server.database(DATABASE)
     return (
@@ -424,6 +447,7 @@ def watched(world: World) -> tuple[object, ...]:
         ),
         database.resolve("audit", "InitiatorQueue").enabled,
         database.resolve("audit", "TargetQueue").enabled,
+        tuple((one.id, other.id) for one, other in held_up(world, LONGEST_WAIT)),
     )
 
 

@@ -151,6 +151,7 @@ WITNESSES: dict[str, Sequence[Needed]] = {
             lambda setup: bool(setup.subject.oldest and setup.subject.rows and setup.firings),
         ),
     ),
+    "L5": (Needed("a session waited for a lock", _waited, False, _many),),
     "L3": (Needed("a run came to its end", lambda world: True, True),),
 }
 """By the name of the claim."""

@@ -26,7 +26,7 @@ from redial_broker.exec.query.aggregates import (
 )
 from redial_broker.exec.query.grouping_sets import expressions, grouping_sets
 from redial_broker.exec.query.metered import PIECE
-from redial_broker.exec.query.names import Names
+from redial_broker.exec.query.names import Names, column_refs
 from redial_broker.exec.query.rowset import QueryScope, fit, query_scope, scope_width
 from redial_broker.exec.switches import value
 
@@ -166,6 +166,7 @@ class Grouping:
         if number is None:
             number = self._known[canonical] = len(self.aggregates)
             self.aggregates.append(compile_aggregate(node, self.source))
+            self._refuse_mixed(node)
         made = self.aggregates[number]
         place = self.base + len(self.keys)
         return Expr(
@@ -174,6 +175,12 @@ class Grouping:
             made.nullable,
             collation=made.collation,
         )
+
+    def _refuse_mixed(self, node: ast.FunctionCall) -> None:
+        """8124: a column of a query around this one must be the only one that is aggregated (F-606)."""
+        columns = {self.names.canonical(column) for column in column_refs(node)}
+        if len(columns) > 1 and any(column[0] == "outer" for column in columns):
+            raise self.context.fail(node, SqlError(8124, aborts="scope"))
 
     # ------------------------------------------------------------------ running
     def runner(

@@ -93,7 +93,14 @@ def test_groups_text_by_the_collation(lab):
         ("SELECT SUM(name) FROM person", 8117),
         ("SELECT SUM(COUNT(*)) FROM person", 130),
         ("SELECT COUNT(*) FROM person GROUP BY 1", 164),
+        ("SELECT (SELECT SUM(i.id + p.id) FROM person AS i) FROM person AS p", 8124),
+        ("SELECT (SELECT MAX(CONCAT(p.name, p.team)) FROM person AS i) FROM person AS p", 8124),
     ],
 )
 def test_what_is_no_group_is_an_error(lab, sql, number):
     assert lab.error(sql) == number
+
+
+def test_a_column_of_the_query_around_it_may_be_aggregated_alone_or_beside_the_aggregate(lab):
+    lab.run("SELECT (SELECT SUM(p.id + p.id) FROM person AS i) FROM person AS p")
+    lab.run("SELECT (SELECT SUM(i.id) + p.id FROM person AS i) FROM person AS p")
