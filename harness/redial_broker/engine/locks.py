@@ -105,6 +105,11 @@ def _timed_out(session: Owner, key: LockKey) -> SqlError:
     return error
 
 
+def _chosen(session: Owner, kind: str) -> SqlError:
+    """Error 1205 of a victim. kind: what it waited for, a lock or a thread."""
+    return SqlError(1205, session.id, kind, state=51)
+
+
 def _session_id(held: tuple[Transaction, str]) -> int:
     return held[0].owner.id
 
@@ -413,15 +418,19 @@ class LockManager(Part):
         self._journal.assign(None, self, "deadlocks", self.deadlocks + 1)
         self.on_deadlock(Deadlock(victim, waits))
         kind = "lock" if all(r.key[0] != "THREAD" for _, r, _ in waits) else "thread"
-        error = SqlError(1205, victim.owner.id, kind, state=51)
-        session = victim.owner
-        if victim is not start and session.wait.quiet:
+        if victim is not start:
+            self.victim(victim.owner, kind)
+            return
+        self.cancel_wait(victim.owner)
+        raise _chosen(victim.owner, kind)
+
+    def victim(self, session: Owner, kind: str = "lock") -> None:
+        """A session that waits is the victim of a deadlock: its statement fails with 1205."""
+        if session.wait.quiet:
             self._end_quietly(session, 1205)
             return
         self.cancel_wait(session)
-        if victim is start:
-            raise error
-        session.interrupt(error)
+        session.interrupt(_chosen(session, kind))
 
     def _log_of(self, transaction: Transaction) -> int:
         """Bytes of log the choice of a victim weighs (F-273)."""

@@ -49,6 +49,8 @@ _WRITES = (
     ast.Send,
 )
 """What writes to the log."""
+_MESSAGES = "sys.sysdesend"
+"""The table that a message needs space in."""
 _STRUCK = {
     DATA_FULL: _GROWS,
     LOG_FULL: _WRITES,
@@ -122,7 +124,7 @@ def guarded(run: Any, node: ast.Node, session: SessionState, database: Database)
     trouble = home.trouble
     if not isinstance(node, ast.Receive if trouble.room else _STRUCK[trouble.number]):
         return run
-    full = _full_name(name, home, session) if name is not None else "sys.sysdesend"
+    full = _full_name(name, home, session) if name is not None else _MESSAGES
     if full is None or (trouble.tables and full.lower() not in trouble.tables):
         return run
     number = trouble.number
@@ -142,6 +144,23 @@ def guarded(run: Any, node: ast.Node, session: SessionState, database: Database)
         raise SqlError(number, *shown, aborts=BATCH if dooms else STATEMENT)
 
     return fail
+
+
+def disk_full(session: SessionState) -> SqlError | None:
+    """The error of the statement that a session is at, were the disk full now; None where it needs no
+    space in a database of its own."""
+    frame = session.frames[-1]
+    node = frame.program.infos[frame.pc].node
+    database = frame.program.database
+    if not isinstance(node, _GROWS):
+        return None
+    name, full = _target(node), _MESSAGES
+    if name is not None:
+        full = _full_name(name, database, session) or ""
+    if not full or (name is None and isinstance(node, _ROWS)):
+        return None
+    dooms = value(session.engine, "server_trouble_dooms")
+    return SqlError(DATA_FULL, full, database.name, aborts=BATCH if dooms else STATEMENT)
 
 
 def length_check(table: Table) -> Callable[[RowValues], None] | None:

@@ -186,6 +186,7 @@ class Instance:
         session.login_name = session.original_login = USER
         session.app_name, session.host_name = "in-process", "localhost"
         session.sink = Collector()
+        session.initial_database = database
         self.enter_database(session, database or "master")
         return session
 

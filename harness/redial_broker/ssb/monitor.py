@@ -154,6 +154,15 @@ class QueueMonitor(Part):
         self._become(INACTIVE)
         self._arm()
 
+    def restarted(self) -> None:
+        """The server has started again: whoever was told, or has received, is gone."""
+        journal = self.queue.broker.engine.journal
+        journal.assign(None, self, "last_empty", None)
+        if not self.running:
+            self._become(INACTIVE)
+            self._disarm()
+            self.poke()
+
     # ------------------------------------------------------------------ inside
     def _room(self) -> bool:
         activation = self.queue.activation

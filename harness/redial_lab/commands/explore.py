@@ -11,6 +11,7 @@ def explore(
     *,
     transitions: int = 2_000_000,
     file: str = "",
+    against: str = "",
     setup: str = "",
     walks: int = 0,
     seed: int = 1,
@@ -28,6 +29,7 @@ def explore(
 ) -> int:
     """Search or walk a scenario, a setup or a user's own file. Exit statuses: docs/explorer.md."""
     from redial_broker.engine.switches import SwitchError
+    from redial_lab.explore.against import OtherSessionsError
     from redial_lab.explore.replay_words import SeedError
     from redial_lab.explore.user_files import OwnError
     from redial_lab.proof.explore_command import SCENARIOS, Wanted, main
@@ -44,12 +46,16 @@ def explore(
         raise UserError(f"--transitions {transitions}", "bounds the search", "pass 1 or more")
     if fewer and (vary or orders or walks):
         raise UserError("--fewer", "is a search of its own", "leave out --vary, --orders, --walks")
+    if against and (not file or vary or orders or walks or fewer or replay):
+        rest = "pass --file, and leave out --vary, --orders, --fewer, --walks and --replay"
+        raise UserError(f"--against {against}", "is compared with a file, by whole searches", rest)
     if walks < 0:
         raise UserError(f"--walks {walks}", "counts schedules", "pass 1 or more, or 0 to search")
     wanted = Wanted(
         name=scenario,
         setup=setup,
         file=file,
+        against=against,
         transitions=transitions,
         walks=walks,
         seed=seed,
@@ -73,6 +79,11 @@ def explore(
         ) from error
     try:
         return main(wanted)
+    except OtherSessionsError as error:
+        same = "name the sessions of both alike"
+        raise UserError(f"--against {against}", str(error), same) from error
+    except OwnError as error:
+        raise UserError(against, str(error), "docs/explorer.md describes the file") from error
     except SeedError as error:
         next_step = "take a word this very scenario has printed"
         raise UserError(f"--replay {replay}", str(error), next_step) from error

@@ -6,7 +6,7 @@ A check's docstring says what it means; a violation's name is what a search repo
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from redial_lab.explore.world import World
 
@@ -61,7 +61,7 @@ def _holders(world: World, session: Session) -> list[Session]:
     if session.wait is None or session.wait.kind != "lock":
         return []
     waits = world.instance.engine.locks.blockers(session.wait.request.transaction)
-    return [transaction.owner for transaction in waits]
+    return [cast("Session", transaction.owner) for transaction in waits]
 
 
 def _lets_time_pass(world: World, session: Session, seconds: float) -> bool:

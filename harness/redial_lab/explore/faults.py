@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redial_broker.engine.switches import value
+from redial_broker.exec.trouble import disk_full
 from redial_lab.end_conversation import with_error
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ class Fault:
 
     def __post_init__(self) -> None:
         """Refuse a kind that nobody knows. Raises ValueError."""
-        if not self.sql and self.kind not in KINDS:
+        if not self.sql and self.kind not in known_kinds():
             raise ValueError(
                 f"fault {self.kind!r}: there is none of that name and it has no sql; "
-                f"the kinds are {', '.join(KINDS)}"
+                f"the kinds are {', '.join(known_kinds())}"
             )
 
     def spares(self, world: World, session: Session) -> bool:
@@ -65,6 +66,17 @@ class Kind:
     may: Callable[[World, Session], bool]
     """Whether it can now."""
     strike: Callable[[World, Session], None]
+    """What it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerKind:
+    """A fault that strikes the server, at any moment."""
+
+    meaning: str
+    title: str
+    """In a trace."""
+    strike: Callable[[World], None]
     """What it does."""
 
 
@@ -91,6 +103,81 @@ def _waits_for_a_lock(world: World, session: Session) -> bool:
 
 def _pause(world: World, session: Session) -> None:
     world.progress.paused |= {session.id}
+
+
+def _victim(world: World, session: Session) -> None:
+    world.instance.engine.locks.victim(session)
+
+
+def _disk_full(world: World, session: Session) -> None:
+    world.journal.save(session)
+    session.pending = disk_full(session)
+    if session.transaction is not None and session.lock_mark >= 0:  # it has not begun
+        session.lock_mark = len(session.transaction.locks)
+
+
+def _restart(world: World) -> None:
+    """A failover is the same to those who are connected: what was committed is there."""
+    instance = world.instance
+    for _, session in sorted(instance.sessions.items()):
+        if session.background:
+            session.killed()
+        else:
+            world.reconnect(session)
+    world.progress.paused = frozenset()
+    for database in instance.server.databases.values():
+        for queue in database.broker.queues():
+            queue.monitor.restarted()
+    world.client_progress()
+
+
+def _set_clock(seconds: float) -> Callable[[World], None]:
+    """What waits, waits as long as before: a wait is measured in ticks. Timers of dialogs and what is
+    stored are moments."""
+
+    def strike(world: World) -> None:
+        world.moment.jump(seconds)
+        timers = world.instance.engine.timers
+        for (kind, key), due in list(timers.entries.items()):
+            if kind in TICKING:
+                timers.set(None, kind, key, due + seconds)
+        for session in world.instance.sessions.values():
+            if session.deadline is not None:
+                world.journal.save(session)
+                session.deadline += seconds
+
+    return strike
+
+
+TICKING = frozenset({"wait", "ssb.monitor", "ssb.retry"})
+"""Kinds of timer of the server itself."""
+HOUR = 3600.0
+"""Seconds by which somebody sets the clock."""
+
+OF_THE_SERVER: dict[str, ServerKind] = {
+    "restart": ServerKind(
+        "the server is restarted, or fails over: every session ends, applications connect again and "
+        "get the same @@SPID, queues start their readers anew",
+        "the server is restarted",
+        _restart,
+    ),
+    "clock_ahead": ServerKind(
+        "somebody sets the server's clock an hour ahead",
+        "the server's clock is set an hour ahead",
+        _set_clock(HOUR),
+    ),
+    "clock_back": ServerKind(
+        "somebody sets the server's clock back by an hour",
+        "the server's clock is set back by an hour",
+        _set_clock(-HOUR),
+    ),
+}
+"""Faults that strike the server."""
+
+
+def known_kinds() -> list[str]:
+    """Every kind that needs no sql."""
+    return [*KINDS, *OF_THE_SERVER]
 
 
 KINDS: dict[str, Kind] = {
@@ -130,6 +217,25 @@ KINDS: dict[str, Kind] = {
             and session.id not in world.progress.paused
         ),
         _pause,
+    ),
+    "reconnect": Kind(
+        "an application's connection breaks: its transaction is rolled back, it connects again, gets the "
+        "same @@SPID and goes on with its next batch",
+        lambda world, session: not session.background,
+        lambda world, session: world.reconnect(session),
+    ),
+    "victim": Kind(
+        "who waits for a lock is the victim of a deadlock, of strangers perhaps: 1205",
+        lambda world, session: session.wait is not None and session.wait.kind == "lock",
+        _victim,
+    ),
+    "disk_full": Kind(
+        "a statement that needs space (INSERT, MERGE, SEND, BEGIN DIALOG, END CONVERSATION) fails with "
+        "1105, before it begins or in its middle",
+        lambda world, session: (
+            session.wait is None and session.pending is None and disk_full(session) is not None
+        ),
+        _disk_full,
     ),
 }
 """Faults that strike a session."""

@@ -177,6 +177,11 @@ class Moment(Part):
             self._journal.save(self)
             self.clock.seconds = due
 
+    def jump(self, seconds: float) -> None:
+        """Somebody has set the clock."""
+        self._journal.save(self)
+        self.clock.seconds += seconds
+
 
 class Waiter(NamedTuple):
     """One session of a deadlock."""

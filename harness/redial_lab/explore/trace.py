@@ -16,7 +16,7 @@ from redial_broker.instance.session import Session
 from redial_lab.explore.held_locks import Held, held_by
 from redial_lab.explore.replay_words import encode
 from redial_lab.explore.search import Violation
-from redial_lab.explore.world import GOING_ON, Scenario, Step, World
+from redial_lab.explore.world import CANCELLED, GOING_ON, Scenario, Step, World
 
 if TYPE_CHECKING:
     import redial_broker.ssb.queue
@@ -200,7 +200,7 @@ class Trace:
                 for key in step.began_waiting
             ),
             *(
-                f"        {self.lanes[key].name} gets {number}: {text}"
+                f"        {self.lanes[key].name} {heard(number, text)}"
                 for key, number, text in step.errors
                 if key in self.lanes
             ),
@@ -473,6 +473,13 @@ class _Recorder:
             found += [(key, *error) for error in now[known[1] :]]
             self.told[number] = (len(results), len(now))
         return tuple(found)
+
+
+def heard(number: int, text: str) -> str:
+    """What an application is told."""
+    if number == CANCELLED:
+        return "does not hear what became of its batch"
+    return f"gets {number}{': ' if text else ''}{text}"
 
 
 def queues(instance: Searchable) -> list[ActivatedQueue]:

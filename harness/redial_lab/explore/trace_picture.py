@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from textwrap import wrap
 
 from redial_lab.explore.held_locks import Waiting
-from redial_lab.explore.trace import Trace, TraceStep
+from redial_lab.explore.trace import Trace, TraceStep, heard
 from redial_lab.explore.window_turns import Plan, Window
 from redial_lab.explore.windows import Script, environment, script
 
@@ -314,7 +314,7 @@ def _rows(
         lane = trace.lanes[step.lane].name if step.lane in trace.lanes else "the server"
         did = "; ".join(str(s.place) for s in step.statements if s.shared) or step.title
         errors = [
-            f"{trace.lanes[key].name} gets {number}{': ' if text else ''}{text}"
+            f"{trace.lanes[key].name} {heard(number, text)}"
             for key, number, text in step.errors
             if key in trace.lanes
         ]

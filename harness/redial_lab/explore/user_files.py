@@ -16,7 +16,7 @@ from redial.tsql import TsqlSyntaxError, split_batches
 from redial_broker.engine.switches import SwitchError, known, shown
 from redial_broker.instance.instance import Instance
 from redial_lab.explore.checks import Check, all_of, no_deadlock, nothing_left_behind
-from redial_lab.explore.faults import KINDS, Fault
+from redial_lab.explore.faults import OF_THE_SERVER, Fault, known_kinds
 from redial_lab.explore.message_accounts import Ledger, Places, balanced
 from redial_lab.explore.queries import QueryError, ask
 from redial_lab.explore.scenario import LIVELOCK
@@ -49,8 +49,8 @@ class SessionPart(_Section):
     """What it runs after a cancel."""
     on_error: str = ""
     """After a batch that raised an error."""
-    sends: tuple[str, ...] = ()
-    """For the accounting, the message each batch sends ('' for none)."""
+    sends: tuple[str | tuple[str, ...], ...] = ()
+    """For the accounting, the message each batch sends, or a list of them ('' for none)."""
 
 
 class InvariantPart(_Section):
@@ -69,6 +69,8 @@ class FaultPart(_Section):
     times: int = Field(1, ge=1, le=9)
     who: str = ""
     sql: str = ""
+    at_once: bool = False
+    """Its statements are one step, as far as it need not wait."""
 
 
 class AccountingPart(_Section):
@@ -162,10 +164,15 @@ def _problems(own: OwnFile, folder: Path) -> list[str]:
     for fault in own.fault:
         if kinds.count(fault.kind) > 1:
             problems.append(f"fault {fault.kind}: each kind once; use times")
-        if not fault.sql and fault.kind not in KINDS:
-            problems.append(
-                f"fault {fault.kind}: allowed: {', '.join(KINDS)}, or another name with sql"
-            )
+        if not fault.sql and fault.kind not in known_kinds():
+            allowed = ", ".join(known_kinds())
+            problems.append(f"fault {fault.kind}: allowed: {allowed}, or another name with sql")
+        if fault.sql and fault.kind in known_kinds():
+            problems.append(f"fault {fault.kind}: has a meaning of its own; give it another name")
+        if fault.who and fault.kind in OF_THE_SERVER:
+            problems.append(f"fault {fault.kind}: strikes the server; leave out who")
+        if fault.at_once and not fault.sql:
+            problems.append(f"fault {fault.kind}: at_once belongs to sql")
         if fault.who not in ("", "reader", *names):
             problems.append(
                 f"fault {fault.kind}: who: {fault.who!r} is no session; allowed: "
@@ -209,7 +216,8 @@ def _scenario(own: OwnFile, folder: Path) -> Scenario:
         account=ledger,
         asked=own.database,
         faults=tuple(
-            Fault(part.kind, part.times, part.who, part.sql, own.database) for part in own.fault
+            Fault(part.kind, part.times, part.who, part.sql, own.database, part.at_once)
+            for part in own.fault
         ),
         switches={name: known(name).parse(shown(value)) for name, value in own.switches.items()},
         livelock="" if search.livelocks_allowed else LIVELOCK,
@@ -227,10 +235,10 @@ def _ledger(own: OwnFile) -> Ledger | None:
     if part is None:
         return None
     batches = {
-        (number, batch): (message,)
+        (number, batch): (found,) if isinstance(found, str) else found
         for number, session in enumerate(own.session)
-        for batch, message in enumerate(session.sends)
-        if message
+        for batch, found in enumerate(session.sends)
+        if found
     }
     return Ledger(
         batches,

@@ -31,6 +31,11 @@ PATIENCE = {"lock_timeout": LIMIT // 1000 + 2, "expire": 10}
 NOTHING = frozenset({"pause", "resume"})
 """Kinds of step that are nothing to a window: it stands still until its turn comes anyway."""
 
+OUT_OF_REACH = frozenset(
+    {"restart", "clock_ahead", "clock_back", "reconnect", "victim", "disk_full"}
+)
+"""Kinds of step that no query window can bring about."""
+
 DEADLY = frozenset({"kill", "reader_restart"})
 """Kinds of step that end a session."""
 
@@ -122,6 +127,8 @@ def plan(trace: Trace) -> Plan:
                 f"step {step.number} ({step.title}) cannot be hurried on a server, and "
                 "without it windows would meet something else"
             )
+        elif step.step.kind in OUT_OF_REACH:
+            made.refused = f"step {step.number} ({step.title}) is nothing that a window can do"
         elif step.lane and trace.lanes[step.lane].kind == "task":
             made.refused = (
                 f"step {step.number} ({step.title}) is a task of the server's own: it takes its turn "

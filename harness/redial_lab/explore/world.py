@@ -12,10 +12,11 @@ from redial_broker.engine.journal import Part
 from redial_broker.engine.locks import Deadlock
 from redial_broker.engine.switches import given
 from redial_broker.engine.types import Message
+from redial_broker.exec.options import Options
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
 from redial_lab.explore.counted import MoreCountsError, Texts
-from redial_lab.explore.faults import KINDS
+from redial_lab.explore.faults import KINDS, OF_THE_SERVER
 from redial_lab.explore.heat import CountingMachine
 from redial_lab.explore.prepared import lending
 from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
@@ -71,6 +72,9 @@ __all__ = ["CANCELLED", "GOING_ON", "Client", "Scenario", "Step", "World"]
 OWN_TIMERS = frozenset({"ssb.monitor", "ssb.retry"})
 """Timers of the instance itself: a queue monitor looks again, a delivery is tried again. They fire
 when nobody can run, as time passes only then, and cost no budget."""
+
+SERVER = 0
+"""Who a fault of the server strikes, where a session's id would stand."""
 
 DEFECT = "defect of the embedded broker"
 """What the name of such a violation begins with."""
@@ -224,6 +228,9 @@ class World:
                 if not operator.active and operator.id in self.instance.sessions:
                     steps.append(Step(fault.kind, operator.id))
                 continue
+            if fault.kind in OF_THE_SERVER:
+                steps.append(Step(fault.kind, SERVER))
+                continue
             may = KINDS[fault.kind].may
             steps += [
                 Step(fault.kind, session.id)
@@ -246,7 +253,7 @@ class World:
                 Step(fault.kind, who)
                 for fault, left in zip(self.faults, progress.left)
                 if not left
-                for who in sessions
+                for who in ([SERVER] if fault.kind in OF_THE_SERVER else sessions)
             ]
         return found
 
@@ -290,6 +297,9 @@ class World:
         left[number] -= 1
         progress.left = tuple(left)
         progress.struck |= {fault.kind}
+        if fault.kind in OF_THE_SERVER and not fault.sql:
+            OF_THE_SERVER[fault.kind].strike(self)
+            return
         session = self.instance.sessions[step.who]
         if fault.sql:
             self.journal.save(session)
@@ -308,6 +318,18 @@ class World:
         if tidy and not session.active:
             self.progress.tidying |= {number}
             session.submit(Batch(tidy))
+
+    def reconnect(self, session: Session) -> None:
+        """The connection of a client (or an operator) breaks, and is made again: the same @@SPID, nothing
+        else of before. It knows of no outcome."""
+        self.journal.save(session)
+        active = session.active
+        session.attention()
+        session.reset()
+        session.options = Options()
+        if active and session is not self.observer:
+            session.sink.message(Message(CANCELLED, 11, 1, "The connection is broken."))
+            self.client_progress()
 
     def _deadlock(self, deadlock: Deadlock) -> None:
         self._report_deadlock(deadlock)
@@ -400,6 +422,8 @@ class World:
         """A step as a numbered trace shows it: who, and which statement is about to run."""
         if step.kind == "timer":
             return f"a timer fires ({step.who[0]})"
+        if step.who == SERVER:
+            return OF_THE_SERVER[step.kind].title
         session = self.instance.sessions[step.who]
         name = self.name_of(session)
         if step.kind != "run":
@@ -412,6 +436,9 @@ class World:
                 "lock_timeout": ": its wait for a lock times out",
                 "rollback": ": the client cancels and rolls back",
                 "reader_restart": "dies",
+                "reconnect": ": its connection breaks, and is made again",
+                "victim": "is the victim of a deadlock",
+                "disk_full": ": the disk is full",
             }.get(step.kind, "begins")
             return f"{name}{said}" if said[0] == ":" else f"{name} {said}"
         return f"{name}: {self._statement(session)}"

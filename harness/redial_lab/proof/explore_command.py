@@ -9,6 +9,7 @@ from shlex import quote
 
 from rich.console import Console
 
+from redial_lab.explore.against import compared, lines
 from redial_lab.explore.heat import heat_map
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
@@ -68,6 +69,8 @@ class Wanted:
     """As ``Setup.parse`` reads it."""
     file: str = ""
     """A user's own TOML."""
+    against: str = ""
+    """Another, the old text."""
     transitions: int | None = 2_000_000
     """Bound of a search."""
     walks: int = 0
@@ -118,6 +121,8 @@ def main(wanted: Wanted | None = None) -> int:
     scenario = wanted.scenario()
     if wanted.replay:
         return _replay(console, scenario, wanted)
+    if wanted.against:
+        return _against(console, scenario, wanted)
     console.print(
         f"Searching {scenario.name} on the embedded broker (not SQL Server) ...", markup=False
     )
@@ -161,6 +166,16 @@ def _show(console: Console, scenario: Scenario, result: Result, wanted: Wanted) 
     for violation in result.violations.values():
         console.print(f"\n{violation.name}, every step needed:", markup=False, style="bold red")
         _keep(console, evidence(scenario, violation, command), wanted)
+
+
+def _against(console: Console, scenario: Scenario, wanted: Wanted) -> int:
+    """Print what only one of two texts comes to. Raises OwnError and ValueError (other sessions)."""
+    old = load(wanted.against)[0]
+    old.statements_atomic = scenario.statements_atomic
+    found = compared(scenario, old, Limits(transitions=wanted.transitions))
+    for line in lines(found, wanted.file, wanted.against):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    return found.status
 
 
 def _replay(console: Console, scenario: Scenario, wanted: Wanted) -> int:

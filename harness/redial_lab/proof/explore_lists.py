@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from redial_broker.engine.state import COUNTED, explained
 from redial_broker.engine.switches import SWITCHES, shown
-from redial_lab.explore.faults import KINDS
+from redial_lab.explore.faults import KINDS, OF_THE_SERVER
 from redial_lab.proof.claims import DESCRIBED
 from redial_lab.proof.explore_command import SCENARIOS
 from redial_lab.proof.setups import ALLOWED, FAULTS, Setup
@@ -29,6 +29,7 @@ def listed() -> Iterator[str]:
     yield from (f"  {name}" for name in FAULTS)
     yield "kinds of fault of a file ([[fault]]); another name needs sql"
     yield from (f"  {name}: {kind.meaning}" for name, kind in KINDS.items())
+    yield from (f"  {name}: {kind.meaning}" for name, kind in OF_THE_SERVER.items())
     yield "claims, and what must have been possible for each"
     for name, claim in DESCRIBED.items():
         first = " ".join((claim.__doc__ or "").split("\n\n")[0].split())

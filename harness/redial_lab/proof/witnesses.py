@@ -88,11 +88,13 @@ def _rolled_back(world: World) -> bool:
 
 def _fails(setup: Setup) -> bool:
     """Whether a fault makes a batch fail whose caller hears of it."""
-    found = {"cancel", "rollback"} | ({"lock_timeout"} if _many(setup) else set())
+    found = {"cancel", "rollback", "reconnect", "disk_full"} | (
+        {"lock_timeout"} if _many(setup) else set()
+    )
     return bool(found & set(setup.faults))
 
 
-UNDOES = frozenset({"kill", "reader_restart"})
+UNDOES = frozenset({"kill", "reader_restart", "restart"})
 """Faults that undo what a reader has received."""
 
 WITNESSES: dict[str, Sequence[Needed]] = {

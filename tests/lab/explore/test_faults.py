@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from redial_broker.engine.switches import given
 from redial_broker.instance.instance import Instance
 from redial_lab.end_conversation import WITH_CLEANUP
 from redial_lab.explore import Client, Scenario, World, search
 from redial_lab.explore.checks import nothing_left_behind
 from redial_lab.explore.faults import (
+    OF_THE_SERVER,
     WITH_ERROR,
     Fault,
     ends_now,
@@ -18,6 +20,8 @@ from redial_lab.explore.faults import (
     queue_on,
     target_ends,
 )
+from redial_lab.explore.persistent import persistent
+from redial_lab.explore.reduce import reduced
 
 TWO = (
     "BEGIN TRANSACTION; UPDATE dbo.c SET n = n + 1 WHERE id = 1; "
@@ -197,19 +201,126 @@ def test_a_queue_goes_off_and_on(faults, ends):
     assert found(DIALOG, *faults, look=queue)[0] == ends
 
 
+READER = (
+    "CREATE PROCEDURE dbo.reader AS BEGIN DECLARE @n int; BEGIN TRANSACTION; "
+    "RECEIVE TOP (1) @n = 1 FROM dbo.qb; IF @n = 1 UPDATE dbo.c SET n = n + 1 "
+    "WHERE id = 1; COMMIT TRANSACTION; END;",
+    "ALTER QUEUE dbo.qb WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader, "
+    "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER);",
+)
+
+
 def test_an_activated_reader_that_dies_is_started_again():
-    reader = (
-        "CREATE PROCEDURE dbo.reader AS BEGIN DECLARE @n int; BEGIN TRANSACTION; "
-        "RECEIVE TOP (1) @n = 1 FROM dbo.qb; IF @n = 1 UPDATE dbo.c SET n = n + 1 "
-        "WHERE id = 1; COMMIT TRANSACTION; END;"
-    )
-    on = (
-        "ALTER QUEUE dbo.qb WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader, "
-        "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER);"
-    )
-    seen, result = found(DIALOG, Fault("reader_restart"), warm=(reader, on))
+    seen, result = found(DIALOG, Fault("reader_restart"), warm=READER)
     assert result.taken["reader_restart"] > 0
     assert "[1, 0]" in seen
+
+
+def told(world: World) -> str:
+    """What each application was told, and what the table holds."""
+    return f"{world.progress.results} {numbers(world)}"
+
+
+def test_a_connection_that_breaks_is_made_again_with_the_same_spid_and_nothing_else():
+    """1. It sets what a session has, and opens a transaction. 2. The connection breaks. 3. The next batch
+    finds the same @@SPID, no transaction, no #table, no CONTEXT_INFO, and its own SET options gone.
+    """
+    first = (
+        "SET LOCK_TIMEOUT 7; SET CONTEXT_INFO 0x01; CREATE TABLE #mine (n int NOT NULL); "
+        "UPDATE dbo.c SET n = @@SPID WHERE id = 2; BEGIN TRANSACTION; "
+        "UPDATE dbo.c SET n = 1 WHERE id = 1; WAITFOR DELAY '00:00:01'; COMMIT TRANSACTION;"
+    )
+    second = (
+        "IF @@TRANCOUNT = 0 AND OBJECT_ID(N'tempdb..#mine') IS NULL AND @@LOCK_TIMEOUT = -1 "
+        "AND CONTEXT_INFO() IS NULL UPDATE dbo.c SET n = -1 WHERE id = 2 AND n = @@SPID;"
+    )
+    client = Client("T", (first, second), "d")
+    seen = set()
+    scenario = Scenario("again", tables, (client,), faults=(Fault("reconnect"),))
+    scenario.at_the_end = lambda world: seen.add(told(world)) or nothing_left_behind(world)
+    result = search(scenario)
+    assert (result.violations, result.ended) == ({}, True)
+    assert "[((-1,), ())] [0, -1]" in seen, "broken in its transaction, and all as described"
+    assert "[((), ())] [1, 51]" in seen, "not broken"
+
+
+def test_who_waits_for_a_lock_may_be_the_victim_of_strangers():
+    seen, result = found(TWO, Fault("victim"), clients=2, look=told)
+    assert seen == {
+        "[((),), ((),)] [2, 2]",
+        "[((1205,),), ((),)] [1, 1]",
+        "[((),), ((1205,),)] [1, 1]",
+    }
+    assert result.violations == {}
+
+
+def test_a_full_disk_stops_an_insert_a_send_and_no_update():
+    grows = TWO.replace("COMMIT", "INSERT dbo.c VALUES (3, 0), (4, 0); COMMIT")
+    assert found(TWO, Fault("disk_full"))[0] == {"[1, 1]"}
+    assert found(grows, Fault("disk_full"), look=told)[0] == {
+        "[((),)] [1, 1, 0, 0]",
+        "[((1105,),)] [1, 1]",
+    }
+    assert found("SET XACT_ABORT ON; " + grows, Fault("disk_full"), look=told)[0] == {
+        "[((),)] [1, 1, 0, 0]",
+        "[((1105,),)] [0, 0]",
+    }
+    assert "[((1105,),)] [0, 0]" in found(DIALOG, Fault("disk_full"), look=told)[0]
+    table = "DECLARE @t TABLE (n int NOT NULL); INSERT @t VALUES (1); SELECT n FROM @t;"
+    assert found(table, Fault("disk_full"), look=told)[0] == {"[((),)] [0, 0]"}
+
+
+def test_a_restart_undoes_what_is_open_and_starts_the_readers_anew():
+    seen, result = found(DIALOG, Fault("restart"), warm=READER, look=told)
+    assert result.violations == {} and result.taken["restart"] > 0
+    assert seen == {"[((),)] [1, 0]", "[((-1,),)] [0, 0]"}, "what is committed is read"
+
+
+def test_a_restart_starts_a_reader_that_a_killed_one_has_left_stuck():
+    """1. A message is sent. 2. The reader is killed before its first RECEIVE: its queue waits for ever
+    (F-255). 3. The server is restarted. 4. Another reader is started, and reads.
+    """
+    client = Client("T1", (DIALOG,), "d", READER)
+    faults = (Fault("kill"), Fault("restart"))
+    switches = {"killed_reader": "stuck"}
+    world = World(Scenario("stuck", tables, (client,), faults=faults, switches=switches))
+    with given(switches):
+        while any(step.kind == "run" and step.who > 50 for step in world.steps()):
+            world.take(next(s for s in world.steps() if s.kind == "run" and s.who > 50))
+        world.take(next(step for step in world.steps() if step.kind == "kill"))
+        assert [step.kind for step in world.steps()] == ["restart"]
+        world.take(world.steps()[0])
+        while steps := world.steps():
+            world.take(steps[0])
+    assert numbers(world) == [1, 0]
+
+
+@pytest.mark.parametrize(("kind", "hours"), [("clock_ahead", 1), ("clock_back", -1)])
+def test_a_clock_that_is_set_moves_moments_and_no_wait(kind, hours):
+    """The wait lasts its seven seconds; what the text reads of the clock differs by the hour."""
+    text = (
+        "DECLARE @from datetime2(3) = SYSUTCDATETIME(); WAITFOR DELAY '00:00:07'; "
+        "UPDATE dbo.c SET n = DATEDIFF(second, @from, SYSUTCDATETIME()) WHERE id = 1;"
+    )
+    seen, result = found(text, Fault(kind))
+    assert result.taken["expire"] > 0
+    assert seen == {"[7, 0]", f"[{7 + 3600 * hours}, 0]"}
+
+
+@pytest.mark.parametrize("kind", [*OF_THE_SERVER, "reconnect", "victim", "disk_full"])
+def test_each_kind_of_search_comes_to_the_same_ends(kind):
+    """A whole search, one of fewer orders, one without hashes."""
+    sending = f"{TWO} {DIALOG}"
+    outcomes = []
+    for one in (search, persistent, reduced):
+        seen: set[str] = set()
+        clients = (Client("T1", (sending,), "d", READER), Client("T2", (TWO,), "d"))
+        scenario = Scenario("same", tables, clients, faults=(Fault(kind),), statements_atomic=True)
+        scenario.at_the_end = lambda world, seen=seen: seen.add(told(world)) or []
+        scenario.watched = lambda world: None
+        assert one(scenario).ended
+        outcomes.append(seen)
+    assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
 def test_an_unknown_kind_is_refused_with_all_there_are():

@@ -91,11 +91,14 @@ def test_every_wrong_key_is_told_at_once(tmp_path):
         ('[[fault]]\nkind = "meteor"\n', "fault meteor: allowed: kill, cancel"),
         ('[[fault]]\nkind = "kill"\nwho = "b"\n', "who: 'b' is no session; allowed: reader, a"),
         ('[[fault]]\nkind = "kill"\n[[fault]]\nkind = "kill"\n', "each kind once"),
+        ('[[fault]]\nkind = "restart"\nwho = "a"\n', "restart: strikes the server; leave out who"),
+        ('[[fault]]\nkind = "kill"\nsql = "SELECT 1;"\n', "kill: has a meaning of its own"),
+        ('[[fault]]\nkind = "kill"\nat_once = true\n', "kill: at_once belongs to sql"),
         ('[switches]\nrelaunch = "never"\n', "switch relaunch: 'never' is none of its values"),
         ('[[invariant]]\nname = "i"\nsql = "SELECT x FROM dbo.t;"\n', "invariant 'i': Msg 207"),
         ('[accounting]\nlanded = "SELECT x FROM dbo.t;"\n', "accounting landed: Msg 207"),
     ],
-    ids=["fault", "who", "twice", "switch", "invariant", "accounting"],
+    ids=["fault", "who", "twice", "server", "sql", "at once", "switch", "invariant", "accounting"],
 )
 def test_what_cannot_be_searched_is_refused_with_what_is_allowed(tmp_path, more, said):
     with pytest.raises(OwnError, match=re.escape(said)):
@@ -110,6 +113,27 @@ def test_an_error_of_a_script_names_its_line(tmp_path):
 def test_a_missing_script_is_named(tmp_path):
     with pytest.raises(OwnError, match=r"scripts: other\.sql"):
         load(written(tmp_path, file=FILE.replace("setup.sql", "other.sql")))
+
+
+# ---------------------------------------------------------------------- what a file can say
+def test_an_operator_s_statements_are_one_step_where_the_file_says_so(tmp_path):
+    """He counts before and after: apart, a session comes in between."""
+    counts = (
+        '[[fault]]\nkind = "count"\nsql = "DECLARE @n int = (SELECT COUNT(*) FROM dbo.t); '
+        'IF @n <> (SELECT COUNT(*) FROM dbo.t) INSERT dbo.t VALUES (2);"\n'
+    )
+    check = '[[invariant]]\nname = "between"\nsql = "SELECT n FROM dbo.t WHERE n = 2;"\n'
+    for at_once, violations in (("", {"between"}), ("at_once = true\n", set())):
+        scenario = load(written(tmp_path, counts + at_once + check))[0]
+        assert set(search(scenario).violations) == violations
+
+
+def test_a_batch_may_send_several_messages(tmp_path):
+    two = FILE.replace("(1);", "(1), (2);") + 'sends = [["1", "2"]]\n'
+    for kept, violations in (("", set()), (" WHERE n = 1", {"acknowledged message lost"})):
+        landed = f'[accounting]\nlanded = "SELECT n FROM dbo.t{kept};"\n'
+        scenario = load(written(tmp_path, landed, file=two))[0]
+        assert set(search(scenario).violations) == violations
 
 
 # ---------------------------------------------------------------------- questions

@@ -199,7 +199,20 @@ def test_what_a_setup_leaves_out_is_said():
 
 
 def test_every_claim_says_what_it_means():
-    assert list(DESCRIBED) == ["S1", "S5", "L2", "L5", "S2", "S3", "S4", "S6", "S7", "S8", "L1", "L4"]
+    assert list(DESCRIBED) == [
+        "S1",
+        "S5",
+        "L2",
+        "L5",
+        "S2",
+        "S3",
+        "S4",
+        "S6",
+        "S7",
+        "S8",
+        "L1",
+        "L4",
+    ]
     for name, claim in DESCRIBED.items():
         assert (claim.__doc__ or "").startswith(name)
 

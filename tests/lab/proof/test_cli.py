@@ -29,3 +29,33 @@ def test_a_violation_is_kept_and_its_word_replays_it(tmp_path, capsys):
 def test_a_word_of_another_scenario_is_refused():
     with pytest.raises(UserError, match="session 99 cannot run there"):
         explore.__wrapped__("shared_dialog", replay="99")
+
+
+OLD = "sql/examples/tickets/first_try.toml"
+NEW = "sql/examples/tickets/mended.toml"
+
+
+def test_the_old_text_and_the_new_are_compared(capsys):
+    assert explore.__wrapped__(file=NEW, against=OLD) == 0
+    assert explore.__wrapped__(file=OLD, against=NEW) == 1
+    printed = capsys.readouterr().out
+    assert f"outcomes only of the new, {NEW}: 0" in printed
+    assert re.search(rf"outcomes only of the old, {OLD}: [1-9]", printed)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "is compared with a file"),
+        ({"file": NEW, "fewer": True}, "is compared with a file"),
+        ({"file": "sql/examples/forum/transaction.toml"}, "the sessions are"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(more, said):
+    with pytest.raises(UserError, match=said):
+        explore.__wrapped__(against=OLD, **more)
+
+
+def test_a_file_to_compare_with_that_is_not_there_is_refused():
+    with pytest.raises(UserError, match="nobody"):
+        explore.__wrapped__(file=NEW, against="nobody.toml")

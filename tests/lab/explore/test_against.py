@@ -1,0 +1,90 @@
+"""Two texts compared: which outcomes only one of them can come to."""
+
+from __future__ import annotations
+
+import pytest
+
+from redial.paths import ROOT
+from redial_lab.explore import Limits
+from redial_lab.explore.against import OtherSessionsError, compared, lines
+from redial_lab.explore.search import HELD, UNFINISHED, VIOLATED
+from redial_lab.explore.user_files import load
+
+TICKETS = ROOT / "sql" / "examples" / "tickets"
+ALL = Limits(transitions=None)
+SCRIPT = """CREATE DATABASE d;
+GO
+USE d;
+GO
+CREATE TABLE dbo.t (id uniqueidentifier NOT NULL DEFAULT NEWID(), n int NOT NULL, at datetime2 NULL);
+INSERT dbo.t (n, at) VALUES (1, SYSUTCDATETIME());
+GO
+CREATE QUEUE dbo.q;
+CREATE SERVICE s ON QUEUE dbo.q ([DEFAULT]);
+"""
+FILE = """
+name = "{name}"
+database = "d"
+scripts = ["setup.sql"]
+[[session]]
+name = "{session}"
+batches = ["{batch}"]
+[[session]]
+name = "b"
+batches = ["{batch}"]
+"""
+READ_THEN_WRITE = "DECLARE @n int; SELECT @n = n FROM dbo.t; UPDATE dbo.t SET n = @n + 1;"
+AT_ONCE = "UPDATE dbo.t SET n = n + 1;"
+
+
+def own(folder, name, batch, session="a"):
+    (folder / "setup.sql").write_text(SCRIPT, encoding="utf-8")
+    path = folder / f"{name}.toml"
+    path.write_text(FILE.format(name=name, batch=batch, session=session), encoding="utf-8")
+    return load(path)[0]
+
+
+def test_what_only_the_old_text_comes_to_is_shown_and_is_no_failure(tmp_path):
+    new, old = own(tmp_path, "new", AT_ONCE), own(tmp_path, "old", READ_THEN_WRITE)
+    found = compared(new, old, ALL)
+    assert found.both == {"a: done; b: done; dbo.t: (3)"}
+    assert found.only_old == {"a: done; b: done; dbo.t: (2)"}, "no id, no time"
+    assert (found.only_new, found.status) == (frozenset(), HELD)
+    assert "  a: done; b: done; dbo.t: (2)" in list(lines(found, "new", "old"))
+
+
+def test_what_only_the_new_text_comes_to_fails(tmp_path):
+    new, old = own(tmp_path, "new", READ_THEN_WRITE), own(tmp_path, "old", AT_ONCE)
+    found = compared(new, old, ALL)
+    assert found.only_new == {"a: done; b: done; dbo.t: (2)"}
+    assert found.status == VIOLATED
+
+
+def test_a_search_that_a_limit_ended_is_no_success(tmp_path):
+    new, old = own(tmp_path, "new", AT_ONCE), own(tmp_path, "old", AT_ONCE)
+    assert compared(new, old, Limits(transitions=2)).status == UNFINISHED
+
+
+def test_messages_that_lie_in_a_queue_are_part_of_the_outcome(tmp_path):
+    send = (
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE s TO SERVICE N's' "
+        "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h ({});"
+    )
+    new, old = own(tmp_path, "new", send.format("0x01")), own(tmp_path, "old", send.format("0x02"))
+    found = compared(new, old, ALL)
+    assert not found.both
+    assert found.only_new == {
+        "a: done; b: done; dbo.q: DEFAULT 01, DEFAULT 01; dbo.t: (1)",
+    }
+
+
+def test_sessions_of_other_names_cannot_be_compared(tmp_path):
+    new, old = own(tmp_path, "new", AT_ONCE), own(tmp_path, "old", AT_ONCE, session="else")
+    with pytest.raises(OtherSessionsError, match="a, b and else, b"):
+        compared(new, old, ALL)
+
+
+def test_the_mended_example_comes_to_nothing_that_the_first_try_does_not():
+    new, old = (load(TICKETS / f"{name}.toml")[0] for name in ("mended", "first_try"))
+    found = compared(new, old, ALL)
+    assert found.only_new == frozenset() and found.only_old
