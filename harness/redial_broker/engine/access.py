@@ -8,18 +8,18 @@ the clustered key takes the clustered key first and the nonclustered entries aft
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.engine.differences import differs
 from redial_broker.engine.entries import Search, read_entries
 from redial_broker.engine.inside import noted, once
 from redial_broker.engine.journal import MISSING
-from redial_broker.engine.keys import END_KEY, bounds, inside
+from redial_broker.engine.keys import END_KEY, bounds
 from redial_broker.engine.locks import LockManager
 from redial_broker.engine.meter import Meter
+from redial_broker.engine.ranges import candidates, following
 from redial_broker.engine.read_mode import ReadMode
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.switches import value
@@ -27,7 +27,7 @@ from redial_broker.engine.transactions import Transaction
 from redial_broker.engine.versions import refuse_conflict, value_at
 
 if TYPE_CHECKING:
-    from redial_broker.engine.needs import Edge, IndexKey, LockKey, Ordered, RowValues
+    from redial_broker.engine.needs import Edge, IndexKey, LockKey, RowValues
 
 Accept = Callable[[tuple], bool]  # type: ignore[type-arg]  # of RowValues, which no run knows
 
@@ -40,9 +40,6 @@ differs(
 
 _FOUND_BYTES = 88
 """Of a row that was found: it is the one in the table, in a pair of its own."""
-
-_PIECE = 64
-"""So many keys are taken from an index at once by a reader who will stop after some."""
 
 ESCALATION = 5000
 """So many rows locked by one reference of one statement make the server try for the table lock."""
@@ -98,13 +95,13 @@ class Access:
         visit = self._visit_past if mode.snapshot else self._visit
         if mode.qualify:
             visit = self._visit_qualified
-        candidates = self.candidates(
+        keys = candidates(
             transaction, index, prefix, low, high, exact, limit is not None, after, backwards
         )
         meter = self.meter
         if backwards and mode.ranges and mode.lock and not exact:
             self.lock_gap(transaction, index, prefix, high, mode)
-        for key in candidates:
+        for key in keys:
             meter.left -= 1
             if meter.left < 0:
                 meter.look(found, _FOUND_BYTES)
@@ -136,56 +133,6 @@ class Access:
         if self.locks.try_acquire(transaction, table.lock_key, "S" if plain else "X"):
             for key in keys:
                 self.locks.release(transaction, key)
-
-    def candidates(
-        self,
-        transaction: Transaction,
-        index: Index,
-        prefix: IndexKey,
-        low: Edge | None,
-        high: Edge | None,
-        exact: bool,
-        some: bool,
-        after: IndexKey | None,
-        backwards: bool = False,
-    ) -> list[IndexKey] | Iterator[IndexKey]:
-        """Keys in range, among them those another transaction deleted and has not committed, and
-        those somebody may still see in the past. some: the reader will stop after a few.
-        """
-        entries, writers = index.entries, index.writers
-        if exact:
-            if after is not None and (after <= prefix if backwards else after >= prefix):
-                return []
-            return (
-                [prefix]
-                if prefix in entries or prefix in writers or prefix in index.versions
-                else []
-            )
-        start, stop, inclusive = bounds(prefix, low, high)
-        if after is not None and backwards:
-            stop, inclusive = after, (inclusive[0], False)
-        elif after is not None and (start is None or after >= start):
-            start, inclusive = after, (False, inclusive[1])
-        if not some and start is None and stop is None:
-            keys = list(entries)
-        else:
-            keys = entries.irange(start, stop, inclusive, backwards)  # type: ignore[assignment]  # read once
-        ghosts = [  # in order: who deleted first makes no difference to what is read
-            key
-            for key in sorted(_absent(transaction, index))
-            if writers[key][0] is not transaction and inside(key, prefix, low, high)
-        ]
-        if index.versions:
-            ghosts += [
-                key
-                for key in sorted(index.versions)
-                if key not in entries and key not in writers and inside(key, prefix, low, high)
-            ]
-        if after is not None:
-            ghosts = [key for key in ghosts if (key < after if backwards else key > after)]
-        if some and not ghosts:
-            return _in_pieces(entries, start, stop, inclusive, backwards)
-        return sorted([*keys, *ghosts], reverse=backwards) if ghosts or backwards else list(keys)
 
     def _visit(
         self,
@@ -365,16 +312,16 @@ class Access:
         mode: ReadMode,
     ) -> None:
         """Lock the key behind the range, or the end of the index: nobody may insert before it."""
-        following = END_KEY
+        behind = END_KEY
         if prefix or high is not None:
             _, stop, _ = bounds(prefix, None, high)
-            following = _following(
+            behind = following(
                 transaction, index, cast("IndexKey", stop), high is not None and not high[1]
             )
         ranged = {"S": "RangeS-S", "U": "RangeS-U", "X": "RangeX-X"}[mode.lock or "S"]
         self.locks.acquire(
             transaction,
-            ("KEY", index.hobt_id, following),
+            ("KEY", index.hobt_id, behind),
             ranged,
             timeout=0 if mode.nowait else None,
         )
@@ -458,8 +405,7 @@ class Access:
 
     def _lock_new_entry(self, transaction: Transaction, index: Index, key: IndexKey) -> None:
         if self.locks.range_locks:
-            following = _following(transaction, index, key)
-            gap = ("KEY", index.hobt_id, following)
+            gap = ("KEY", index.hobt_id, following(transaction, index, key))
             new = gap not in transaction.locks
             if new:
                 self.locks.acquire(transaction, gap, "RangeI-N", short=True)
@@ -488,37 +434,9 @@ class Access:
                 raise table.duplicate(index, row)
 
 
-def _absent(transaction: Transaction, index: Index) -> Iterable[IndexKey]:
-    """Keys with an uncommitted change where nothing stands. In a search also those of a statement under
-    way: it has locked them, and what it wrote there is undone until it goes on.
-    """
-    if not transaction.owner.acted:
-        return index.ghosts
-    return [key for key in index.writers if key not in index.entries]
-
-
 def _alone(transaction: Transaction, table: Table) -> bool:
     """Whether nobody else can come to a table: its rows need no locks."""
     return table.temporary or transaction.locks.get(table.lock_key) in {"X", "Sch-M"}
-
-
-def _in_pieces(
-    entries: Ordered[IndexKey, Any],
-    start: IndexKey | None,
-    stop: IndexKey | None,
-    inclusive: tuple[bool, bool],
-    backwards: bool,
-) -> Iterator[IndexKey]:
-    """The keys of a range, a few at a time: others may change the index between two of them."""
-    while True:
-        piece = list(islice(entries.irange(start, stop, inclusive, backwards), _PIECE))
-        yield from piece
-        if len(piece) < _PIECE:
-            return
-        if backwards:
-            stop, inclusive = piece[-1], (inclusive[0], False)
-        else:
-            start, inclusive = piece[-1], (False, inclusive[1])
 
 
 def _committed(transaction: Transaction, index: Index, key: IndexKey) -> Any:
@@ -527,17 +445,3 @@ def _committed(transaction: Transaction, index: Index, key: IndexKey) -> Any:
     if writer is not None and writer[0] is not transaction:
         return writer[1]
     return index.entries.get(key, MISSING)
-
-
-def _following(
-    transaction: Transaction, index: Index, key: IndexKey, itself: bool = False
-) -> IndexKey:
-    """The next key behind ``key``, or ``itself`` where it is one: it bounds the gap.
-
-    A key deleted and not yet committed still does: its deletion may be taken back.
-    """
-    found = next(index.entries.irange(key, None, (itself, True)), END_KEY)
-    for ghost in _absent(transaction, index):
-        if (key < ghost or (itself and key == ghost)) and ghost < found:
-            found = ghost
-    return found

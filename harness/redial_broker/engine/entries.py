@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.inside import noted, once
 from redial_broker.engine.journal import MISSING
+from redial_broker.engine.ranges import candidates
 
 if TYPE_CHECKING:
     from redial_broker.engine.access import Accept, Access
@@ -86,7 +87,7 @@ def _key(
     access: Access, transaction: Transaction, by: Search, last: IndexKey | None
 ) -> IndexKey | None:
     """The next entry's; None behind the last."""
-    found = access.candidates(
+    found = candidates(
         transaction, by.index, by.prefix, by.low, by.high, by.exact, True, last, by.backwards
     )
     return next(iter(found), None)

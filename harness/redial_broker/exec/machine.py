@@ -355,8 +355,7 @@ class Machine:
         if not isinstance(info.node, CALLS):
             frame.severity = max(frame.severity, error.severity)
         session.lock_mark = max(session.lock_mark, ~session.lock_mark)
-        for access in reversed(session.own_writes):
-            access.undo()
+        session.undo_own_writes()
         session.end_statement()
         self._undo_failed(session, error)
         session.error = error.number

@@ -454,8 +454,7 @@ class SessionState(Part):
         """Take the running statement's changes back. What it has changed stays marked as its own: locks
         stay, so others still wait for it there.
         """
-        for access in reversed(self.own_writes):
-            access.undo()
+        self.undo_own_writes()
         transaction, logged = self.begun
         if transaction is None or transaction is not self.transaction:
             return
@@ -463,6 +462,11 @@ class SessionState(Part):
             self.engine.journal.undo(transaction, self.mark)
         self.engine.journal.save(transaction)
         transaction.log_used = logged
+
+    def undo_own_writes(self) -> None:
+        """Take back what it has changed in its own variables: no transaction does."""
+        for access in reversed(self.own_writes):
+            access.undo()
 
     def end_statement(self) -> None:
         """It is over: what it has read counts no more."""

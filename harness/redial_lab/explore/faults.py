@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.switches import value
 from redial_broker.exec.trouble import disk_full
@@ -78,6 +78,8 @@ class ServerKind:
     """In a trace."""
     strike: Callable[[World], None]
     """What it does."""
+    may: Callable[[World], bool] = lambda world: True
+    """Whether it can now."""
 
 
 def _kill(world: World, session: Session) -> None:
@@ -105,6 +107,13 @@ def _pause(world: World, session: Session) -> None:
     world.progress.paused |= {session.id}
 
 
+def _time_limit(world: World, session: Session) -> None:
+    timers = world.instance.engine.timers
+    world.moment.come(timers.entries["wait", session])
+    timers.cancel(None, "wait", session)
+    session.time_out()
+
+
 def _victim(world: World, session: Session) -> None:
     world.instance.engine.locks.victim(session)
 
@@ -114,6 +123,21 @@ def _disk_full(world: World, session: Session) -> None:
     session.pending = disk_full(session)
     if session.transaction is not None and session.lock_mark >= 0:  # it has not begun
         session.lock_mark = len(session.transaction.locks)
+
+
+def _looks(world: World) -> list[tuple[str, Any]]:  # Any: what a kind of timer goes by
+    """What the queue monitors will do by and by, the first to come first."""
+    entries = world.instance.engine.timers.entries
+    found = [(due, key) for key, due in entries.items() if key[0] in OWN_TIMERS]
+    return [key for _, key in sorted(found, key=repr)]
+
+
+def _monitor_looks(world: World) -> None:
+    key = _looks(world)[0]
+    timers = world.instance.engine.timers
+    world.moment.come(timers.entries[key])
+    timers.cancel(None, *key)
+    world.instance.fire(*key)
 
 
 def _restart(world: World) -> None:
@@ -149,8 +173,11 @@ def _set_clock(seconds: float) -> Callable[[World], None]:
     return strike
 
 
-TICKING = frozenset({"wait", "ssb.monitor", "ssb.retry"})
-"""Kinds of timer of the server itself."""
+OWN_TIMERS = frozenset({"ssb.monitor", "ssb.retry"})
+"""Timers of the instance itself: a queue monitor looks again, a delivery is tried again. They fire
+when nobody can run, as time passes only then, and cost no budget."""
+TICKING = OWN_TIMERS | {"wait"}
+"""Kinds of timer that are measured in ticks."""
 HOUR = 3600.0
 """Seconds by which somebody sets the clock."""
 
@@ -170,6 +197,12 @@ OF_THE_SERVER: dict[str, ServerKind] = {
         "somebody sets the server's clock back by an hour",
         "the server's clock is set back by an hour",
         _set_clock(-HOUR),
+    ),
+    "monitor_looks": ServerKind(
+        "a queue monitor looks, or a delivery is tried again, while sessions that can run do not get on",
+        "the queue monitor looks",
+        _monitor_looks,
+        lambda world: bool(_looks(world)),
     ),
 }
 """Faults that strike the server."""
@@ -217,6 +250,11 @@ KINDS: dict[str, Kind] = {
             and session.id not in world.progress.paused
         ),
         _pause,
+    ),
+    "time_limit": Kind(
+        "the time limit of a wait (LOCK_TIMEOUT, WAITFOR) ends while sessions that can run do not get on",
+        lambda world, session: ("wait", session) in world.instance.engine.timers.entries,
+        _time_limit,
     ),
     "reconnect": Kind(
         "an application's connection breaks: its transaction is rolled back, it connects again, gets the "

@@ -26,8 +26,9 @@ limit ended it. Truncated: something was cut off on purpose (what lies behind a 
 NOT_COVERED = (
     "What a search does not cover: what others do inside a statement of Service Broker (SEND, RECEIVE "
     "and their kin) or of a definition, which is one step unless it waits; that a change may write some "
-    "rows before it has read the others; a wait's time limit (LOCK_TIMEOUT, WAITFOR) that ends while a "
-    "session can run, unless a fault ends it; a value kept in a place where no test has hidden one."
+    "rows before it has read the others; a wait's time limit (LOCK_TIMEOUT, WAITFOR) that ends, or a "
+    "queue monitor that looks, while a session can run, unless a fault (time_limit, monitor_looks) "
+    "brings it; a value kept in a place where no test has hidden one."
 )
 """What *exhausted* and *reduced* leave out. It stands beside the words wherever they are printed;
 docs/glossary.md has it for pages written by hand."""

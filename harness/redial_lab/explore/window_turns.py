@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from redial_lab.explore.faults import OF_THE_SERVER
 from redial_lab.explore.trace import Lane, Place, Statement, Trace, TraceStep
 
 if TYPE_CHECKING:
@@ -31,9 +32,7 @@ PATIENCE = {"lock_timeout": LIMIT // 1000 + 2, "expire": 10}
 NOTHING = frozenset({"pause", "resume"})
 """Kinds of step that are nothing to a window: it stands still until its turn comes anyway."""
 
-OUT_OF_REACH = frozenset(
-    {"restart", "clock_ahead", "clock_back", "reconnect", "victim", "disk_full"}
-)
+OUT_OF_REACH = frozenset({*OF_THE_SERVER, "reconnect", "victim", "disk_full", "time_limit"})
 """Kinds of step that no query window can bring about."""
 
 DEADLY = frozenset({"kill", "reader_restart"})

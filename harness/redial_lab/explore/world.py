@@ -16,7 +16,7 @@ from redial_broker.exec.options import Options
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
 from redial_lab.explore.counted import MoreCountsError, Texts
-from redial_lab.explore.faults import KINDS, OF_THE_SERVER
+from redial_lab.explore.faults import KINDS, OF_THE_SERVER, OWN_TIMERS
 from redial_lab.explore.heat import CountingMachine
 from redial_lab.explore.prepared import lending
 from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
@@ -68,10 +68,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["CANCELLED", "GOING_ON", "Client", "Scenario", "Step", "World"]
-
-OWN_TIMERS = frozenset({"ssb.monitor", "ssb.retry"})
-"""Timers of the instance itself: a queue monitor looks again, a delivery is tried again. They fire
-when nobody can run, as time passes only then, and cost no budget."""
 
 SERVER = 0
 """Who a fault of the server strikes, where a session's id would stand."""
@@ -229,7 +225,8 @@ class World:
                     steps.append(Step(fault.kind, operator.id))
                 continue
             if fault.kind in OF_THE_SERVER:
-                steps.append(Step(fault.kind, SERVER))
+                if OF_THE_SERVER[fault.kind].may(self):
+                    steps.append(Step(fault.kind, SERVER))
                 continue
             may = KINDS[fault.kind].may
             steps += [
@@ -280,10 +277,7 @@ class World:
             instance.engine.timers.cancel(None, *step.who)
             instance.fire(*step.who)
         elif step.kind == "expire":
-            waiting = instance.sessions[step.who]
-            self.moment.come(instance.engine.timers.entries["wait", waiting])
-            instance.engine.timers.cancel(None, "wait", waiting)
-            instance.sessions[step.who].time_out()
+            KINDS["time_limit"].strike(self, instance.sessions[step.who])
         elif step.kind == "resume":
             self.progress.paused -= {step.who}
         else:
@@ -437,6 +431,7 @@ class World:
                 "rollback": ": the client cancels and rolls back",
                 "reader_restart": "dies",
                 "reconnect": ": its connection breaks, and is made again",
+                "time_limit": ": its wait times out",
                 "victim": "is the victim of a deadlock",
                 "disk_full": ": the disk is full",
             }.get(step.kind, "begins")

@@ -17,6 +17,7 @@ from redial_broker.engine.switches import parse
 from redial_lab.end_conversation import WITH_CLEANUP
 from redial_lab.explore.checks import all_of, nothing_left_behind
 from redial_lab.explore.faults import (
+    OF_THE_SERVER,
     WITH_ERROR,
     Fault,
     ends_now,
@@ -71,9 +72,8 @@ FAULTS: dict[str, Fault] = {
     "reconnect": Fault("reconnect"),
     "victim": Fault("victim"),
     "disk_full": Fault("disk_full"),
-    "restart": Fault("restart"),
-    "clock_ahead": Fault("clock_ahead"),
-    "clock_back": Fault("clock_back"),
+    "time_limit": Fault("time_limit"),
+    **{kind: Fault(kind) for kind in OF_THE_SERVER},
     "queue_off": queue_off(TARGET_QUEUE, DATABASE),
     "queue_off_and_on": queue_off_and_on(TARGET_QUEUE, DATABASE),
     "queue_on": queue_on(TARGET_QUEUE, DATABASE),

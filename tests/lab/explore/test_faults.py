@@ -38,6 +38,14 @@ SEND_AGAIN = (
     "IF @h IS NOT NULL SEND ON CONVERSATION @h (0x02);"
 )
 
+READER = (
+    "CREATE PROCEDURE dbo.reader AS BEGIN DECLARE @n int; BEGIN TRANSACTION; "
+    "RECEIVE TOP (1) @n = 1 FROM dbo.qb; IF @n = 1 UPDATE dbo.c SET n = n + 1 "
+    "WHERE id = 1; COMMIT TRANSACTION; END;",
+    "ALTER QUEUE dbo.qb WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader, "
+    "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER);",
+)
+
 
 def tables() -> Instance:
     instance = Instance(seed=3)
@@ -93,6 +101,11 @@ def found(
     return seen, result
 
 
+def told(world: World) -> str:
+    """What each application was told, and what the table holds."""
+    return f"{world.progress.results} {numbers(world)}"
+
+
 def test_a_kill_leaves_all_or_nothing():
     seen, result = found(TWO, Fault("kill"))
     assert seen == {"[0, 0]", "[1, 1]"}
@@ -126,6 +139,37 @@ def test_a_time_limit_runs_out_while_a_client_stands_still():
 
     assert not any("1222" in one for one in found(text, clients=2, look=look)[0])
     assert any("1222" in one for one in found(text, Fault("pause"), clients=2, look=look)[0])
+
+
+def test_a_time_limit_ends_while_others_are_slow():
+    """Also that of who waits for nobody: the other session has not got on meanwhile."""
+    text = "SET LOCK_TIMEOUT 1000; " + TWO
+    seen, result = found(text, Fault("time_limit"), clients=2, look=told)
+    assert "[((1222,),), ((),)] [1, 2]" in seen and "[((),), ((1222,),)] [1, 2]" in seen
+    assert result.taken["time_limit"] > 0
+    delay = (
+        "DECLARE @n int; SELECT @n = n FROM dbo.c WHERE id = 2; WAITFOR DELAY '00:00:09'; "
+        "UPDATE dbo.c SET n = @n + 1 WHERE id = 2;"
+    )
+    assert found(delay, clients=2)[0] == {"[0, 1]"}, "both wait at once"
+    assert found(delay, Fault("time_limit"), clients=2)[0] == {"[0, 1]", "[0, 2]"}
+
+
+def test_a_monitor_looks_while_a_reader_is_busy():
+    """MAX_QUEUE_READERS 2: another reader is started though the first one can run."""
+    two = READER[1].replace("READERS = 1", "READERS = 2")
+    readers = set()
+
+    def note(world: World) -> list[str]:
+        readers.add(sum(session.background for session in world.instance.sessions.values()))
+        return []
+
+    for faults, most in (((), 1), ((Fault("monitor_looks"),), 2)):
+        readers.clear()
+        client = Client("T", (DIALOG, DIALOG), "d", (READER[0], two))
+        scenario = Scenario("looks", tables, (client,), on_every_state=note, faults=faults)
+        assert search(scenario).ended
+        assert max(readers) == most
 
 
 def test_a_fault_meant_for_one_spares_the_others():
@@ -201,24 +245,10 @@ def test_a_queue_goes_off_and_on(faults, ends):
     assert found(DIALOG, *faults, look=queue)[0] == ends
 
 
-READER = (
-    "CREATE PROCEDURE dbo.reader AS BEGIN DECLARE @n int; BEGIN TRANSACTION; "
-    "RECEIVE TOP (1) @n = 1 FROM dbo.qb; IF @n = 1 UPDATE dbo.c SET n = n + 1 "
-    "WHERE id = 1; COMMIT TRANSACTION; END;",
-    "ALTER QUEUE dbo.qb WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader, "
-    "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER);",
-)
-
-
 def test_an_activated_reader_that_dies_is_started_again():
     seen, result = found(DIALOG, Fault("reader_restart"), warm=READER)
     assert result.taken["reader_restart"] > 0
     assert "[1, 0]" in seen
-
-
-def told(world: World) -> str:
-    """What each application was told, and what the table holds."""
-    return f"{world.progress.results} {numbers(world)}"
 
 
 def test_a_connection_that_breaks_is_made_again_with_the_same_spid_and_nothing_else():
@@ -307,7 +337,7 @@ def test_a_clock_that_is_set_moves_moments_and_no_wait(kind, hours):
     assert seen == {"[7, 0]", f"[{7 + 3600 * hours}, 0]"}
 
 
-@pytest.mark.parametrize("kind", [*OF_THE_SERVER, "reconnect", "victim", "disk_full"])
+@pytest.mark.parametrize("kind", [*OF_THE_SERVER, "reconnect", "victim", "disk_full", "time_limit"])
 def test_each_kind_of_search_comes_to_the_same_ends(kind):
     """A whole search, one of fewer orders, one without hashes."""
     sending = f"{TWO} {DIALOG}"
