@@ -193,9 +193,9 @@ def bench(
     help={
         "scenario": "a name; a wrong one lists them all",
         "transitions": "bound of a search",
-        "file": "your own scripts, sessions and invariants (docs/explorer.md)",
+        "file": "your own scripts, sessions and invariants (docs/explorer-files.md)",
         "against": "another such file, the old text: the outcomes that only one of the two comes to",
-        "setup": 'a setup, such as "key=pool senders=1 faults=kill" (docs/explorer.md)',
+        "setup": 'a setup, such as "key=pool senders=1 faults=kill" (docs/explorer-method.md)',
         "walks": "so many schedules instead of every state",
         "seed": "of the walks",
         "changes": "PCT with so many changes of priority; without it every step is as likely",

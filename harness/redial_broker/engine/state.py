@@ -43,7 +43,7 @@ _MARSHAL_VERSION = 2
 """The last one that writes values and nothing of how they are shared in memory."""
 
 _BYTES = 16
-"""128 bits: two contents do not share a word by chance (docs/explorer.md)."""
+"""128 bits: two contents do not share a word by chance (docs/explorer-method.md)."""
 
 SAME = "the machinery around it, the same in every state"
 """Why what a part refers to, to find its way, does not count."""

@@ -72,10 +72,10 @@ def explore(
     try:
         wanted.scenario()
     except OwnError as error:
-        raise UserError(file, str(error), "docs/explorer.md describes the file") from error
+        raise UserError(file, str(error), "docs/explorer-files.md describes the file") from error
     except (SwitchError, ValueError) as error:
         raise UserError(
-            f"--setup {setup}", str(error), "docs/explorer.md lists the names"
+            f"--setup {setup}", str(error), "--list lists the names"
         ) from error
     try:
         return main(wanted)
@@ -83,7 +83,7 @@ def explore(
         same = "name the sessions of both alike"
         raise UserError(f"--against {against}", str(error), same) from error
     except OwnError as error:
-        raise UserError(against, str(error), "docs/explorer.md describes the file") from error
+        raise UserError(against, str(error), "docs/explorer-files.md describes the file") from error
     except SeedError as error:
         next_step = "take a word this very scenario has printed"
         raise UserError(f"--replay {replay}", str(error), next_step) from error

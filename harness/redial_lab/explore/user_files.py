@@ -1,6 +1,6 @@
 """Anybody's own T-SQL: a TOML file that names scripts, sessions, faults and what must hold.
 
-docs/explorer.md describes the file and shows two. Every wrong key is told at once.
+docs/explorer-files.md describes the file and shows two. Every wrong key is told at once.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ NOTES = {
     "F-131": "when an error caught in a sender's transaction dooms it, a sender that finds its "
     "dialog just dead cannot begin another: it is told so and rolls back, and the row it "
     "held stays, leading to a dialog that has ended. The key's next send replaces it, and "
-    "usp_EndLeaked deletes it (docs/explorer.md, S6). No message is touched.",
+    "usp_EndLeaked deletes it (docs/explorer-method.md, S6). No message is touched.",
     "F-255": "a reader killed before its first RECEIVE may leave its queue waiting until somebody "
     "receives; what is in it, EndDialog of a recycled dialog for one, waits that long.",
 }

@@ -1,4 +1,4 @@
-"""A user's own T-SQL and invariants: the two examples of docs/explorer.md, and what is refused."""
+"""A user's own T-SQL and invariants: the two examples of docs/explorer-files.md, and what is refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_an_example_is_searched_to_its_end_and_found_as_documented(file, violati
     result = search(scenario, Limits(transitions=bounds.transitions))
     print(result)
     assert (set(result.violations), result.ended) == (violations, True)
-    page = (EXAMPLES.parents[1] / "docs" / "explorer.md").read_text(encoding="utf-8")
+    page = (EXAMPLES.parents[1] / "docs" / "explorer-files.md").read_text(encoding="utf-8")
     assert f"{result.states:,} states" in page, result.states
     for violation in result.violations.values():
         assert 0 < len(shortest(scenario, violation).path) <= 25
