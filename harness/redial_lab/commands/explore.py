@@ -74,9 +74,7 @@ def explore(
     except OwnError as error:
         raise UserError(file, str(error), "docs/explorer-files.md describes the file") from error
     except (SwitchError, ValueError) as error:
-        raise UserError(
-            f"--setup {setup}", str(error), "--list lists the names"
-        ) from error
+        raise UserError(f"--setup {setup}", str(error), "--list lists the names") from error
     try:
         return main(wanted)
     except OtherSessionsError as error:
