@@ -98,13 +98,17 @@ def _waits_for_a_lock(world: World, session: Session) -> bool:
         return False
     engine = world.instance.engine
     if session.background:
-        return ("wait", session) in engine.timers.entries
+        return _has_a_limit(world, session)
     group = session.wait.resource.key[0] == "CONVERSATION_GROUP"
     return not group or value(engine, "group_lock_timeout") == "1222"
 
 
 def _pause(world: World, session: Session) -> None:
     world.progress.paused |= {session.id}
+
+
+def _has_a_limit(world: World, session: Session) -> bool:
+    return ("wait", session) in world.instance.engine.timers.entries
 
 
 def _time_limit(world: World, session: Session) -> None:
@@ -253,7 +257,7 @@ KINDS: dict[str, Kind] = {
     ),
     "time_limit": Kind(
         "the time limit of a wait (LOCK_TIMEOUT, WAITFOR) ends while sessions that can run do not get on",
-        lambda world, session: ("wait", session) in world.instance.engine.timers.entries,
+        _has_a_limit,
         _time_limit,
     ),
     "reconnect": Kind(

@@ -25,12 +25,13 @@ from redial_lab.explore.cells import IN_NO_CELL
 from redial_lab.explore.counted import counting
 from redial_lab.explore.diverged import Diverged
 from redial_lab.explore.effects import KEPT, Digests, Effect, digests
+from redial_lab.explore.faults import OWN_TIMERS
 from redial_lab.explore.footprints import ALL, EVERYTHING, Footprint, Lookout
 from redial_lab.explore.futures import LATE, UNKNOWN, Futures
 from redial_lab.explore.read_memory import Reads
 from redial_lab.explore.scenario import Scenario, Step
 from redial_lab.explore.search import Limits, Result, collecting_seldom, search
-from redial_lab.explore.world import OWN_TIMERS, World
+from redial_lab.explore.world import World
 
 CHECKED = 61
 """Of so many steps whose end is known one that is taken is compared with it, to be sure."""

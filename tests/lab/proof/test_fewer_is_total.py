@@ -11,7 +11,7 @@ import pytest
 from redial_lab.explore import Limits, search
 from redial_lab.explore.persistent import persistent
 from redial_lab.proof.setups import Setup
-from tests.lab.proof.pairs import made, pairwise
+from tests.lab.proof.pairs import APART, made, pairwise
 from tests.sampling import full
 
 ONCE_BROKEN = (
@@ -26,6 +26,11 @@ BOUND = Limits(transitions=2_000 if full() else 500)
 @pytest.mark.parametrize("setup", ONCE_BROKEN)
 def test_what_once_was_broken_ends_with_the_outcomes_of_the_whole_search(setup: str):
     ends_alike(Setup.parse(setup))
+
+
+@pytest.mark.parametrize("fault", APART)
+def test_a_fault_ends_with_the_outcomes_of_the_whole_search(fault: str):
+    ends_alike(Setup(senders=1, faults=(fault,)))
 
 
 @pytest.mark.nightly("every two values of a setup's fields are some hundred searches")
