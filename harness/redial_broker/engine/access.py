@@ -249,7 +249,8 @@ class Access:
         # Should it wait, it has the lock already when it asks again.
         new = resource not in transaction.locks or owner.asked == resource
         writer = index.writers.get(key)
-        if short and (writer is None or writer[0] is transaction) and owner.asked != resource:
+        unchanged = writer is None or writer[0] is transaction
+        if short and unchanged and not self.locks.unchanged_rows and owner.asked != resource:
             # READ COMMITTED asks for no key lock where nothing is uncommitted (F-202): an X or U
             # held only by a hint does not block a plain reader.
             return True

@@ -30,6 +30,7 @@ class Engine:
         self.timers = Timers(self.journal)
         self.locks = LockManager(self.journal, self.clock.now, self.timers)
         self.locks.weighs_group_waits = value(self, "send_wait_log") == "counts"
+        self.locks.unchanged_rows = value(self, "plain_read_locks") == "every row"
         self.transactions = TransactionManager(self.journal, self.locks)
         self.meter = Meter()
         self.access = Access(self.locks, self.meter)

@@ -131,6 +131,7 @@ class LockManager(Part):
         "resources",
         "running",
         "timers",
+        "unchanged_rows",
         "weighs_group_waits",
     )
     STATE = state(
@@ -142,7 +143,7 @@ class LockManager(Part):
         ),
         derived("running", why="nobody runs between two steps"),
         made("_journal", "_now", "timers", "on_deadlock", hidden=SAME),
-        made("weighs_group_waits", hidden="a switch, which no statement changes"),
+        made("weighs_group_waits", "unchanged_rows", hidden="switches, which no statement changes"),
     )
 
     def __init__(self, journal: Journal, now: Callable[[], float], timers: Timers) -> None:
@@ -154,6 +155,7 @@ class LockManager(Part):
         self.deadlocks = 0
         self.range_locks = False  # until the first one, inserts need not look at gaps
         self.weighs_group_waits = True  # switch send_wait_log
+        self.unchanged_rows = False  # switch plain_read_locks: plain reads lock them too
         self.running: Owner | None = None  # the session that runs now: nobody else can ask or wait
         self.on_deadlock: Callable[[Deadlock], None] = lambda deadlock: None
 

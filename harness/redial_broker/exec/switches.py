@@ -22,6 +22,14 @@ declare(
     by_hand="Nothing settles it: a server may give either order each time it runs.",
 )
 declare(
+    "plain_read_locks",
+    ("changed rows", "every row"),
+    "F-202",
+    "A plain read under READ COMMITTED asks for a key lock only where the row is being changed, or "
+    "everywhere, as it does where another row of its page is.",
+    by_hand="Nothing settles it: which of them happens depends on what else lies on the page.",
+)
+declare(
     "ownership_chain_over_broker_verbs",
     (True, False),
     "F-112",

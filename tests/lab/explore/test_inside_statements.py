@@ -59,6 +59,18 @@ def test_the_key_lookup_deadlock_of_two_single_statements(atomic):
     assert ("deadlock" in found.violations) != atomic
 
 
+@pytest.mark.parametrize("locks", ["changed rows", "every row"])
+def test_the_key_lookup_deadlock_of_a_plain_read_and_an_update(locks):
+    """The reader keeps the entry while it asks for the row only where it locks what nobody has changed
+    (F-202)."""
+    read = "SELECT V FROM dbo.T WHERE A = 20;"
+    made = scenario(read, BY_THE_KEY, on_every_state=deadlock, switches={"plain_read_locks": locks})
+    found = search(made)
+    print(found)
+    assert found.ended
+    assert ("deadlock" in found.violations) == (locks == "every row")
+
+
 @pytest.mark.parametrize("atomic", [False, True])
 def test_two_statements_that_lock_the_same_rows_in_opposite_order(atomic):
     by_key = "UPDATE T SET V = V + 1 FROM dbo.T AS T WITH (INDEX (PK)) WHERE K > 0;"

@@ -246,7 +246,7 @@ def test_a_reader_killed_before_its_first_receive_leaves_a_dialog_half_closed_by
     for value in ("stuck", "relaunched"):
         setup = Setup(senders=1, faults=("reader_restart",), switches={"killed_reader": value})
         until = ON_F255 if value == "stuck" and not full() else None
-        result = search(setup.scenario(), Limits(transitions=40_000, until=until))
+        result = search(setup.scenario(), Limits(transitions=80_000, until=until))
         print(result)
         assert result.ended or result.bounded_by == f"the first {until!r}"
         found[value] = set(result.violations)
@@ -260,7 +260,7 @@ def test_a_sender_that_stands_still_at_any_step_of_a_drain():
     """
     setup = Setup(senders=1, firings=0, drain=True, faults=("pause",))
     if full():
-        result = search(setup.scenario(), Limits(transitions=80_000))
+        result = search(setup.scenario(), Limits(transitions=200_000))
         assert result.ended, result.bounded_by
     else:
         result = walk(setup.scenario(), Walks(60))

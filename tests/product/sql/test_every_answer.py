@@ -63,6 +63,7 @@ INSTALLING = (
     "order_by_ties",
     "own_message_visible",
     "ownership_chain_over_broker_verbs",
+    "plain_read_locks",
     "poison_reset",
     "receive_order",
     "receive_status",

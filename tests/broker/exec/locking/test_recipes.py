@@ -5,6 +5,8 @@ T is the table, C(k) a key of the clustered index, N(h) one of the unique nonclu
 
 import pytest
 
+from tests.broker.exec.locking.conftest import make
+
 
 def test_a_read_by_key_asks_for_no_key_lock_where_nothing_is_uncommitted(lab):
     assert lab.locks("SELECT a FROM t WHERE k = 1") == ["IS T"]
@@ -22,6 +24,18 @@ def test_a_read_is_not_blocked_by_a_mere_lock_hint(lab):
     other = lab.other()
     other.run("BEGIN TRAN; SELECT a FROM t WITH (XLOCK) WHERE k = 1")
     assert lab.rows("SELECT a FROM t WHERE k = 1") == [(0,)]
+
+
+def test_where_every_row_is_locked_a_plain_read_asks_for_s_and_waits_for_a_hint():
+    """As beside another uncommitted row of the page: the entry is kept until its row is read (F-202)."""
+    lab = make(switches={"plain_read_locks": "every row"})
+    assert lab.locks("SELECT a FROM t WHERE k = 1") == ["IS T", "S C(1)"]
+    assert lab.locks("SELECT a FROM t WHERE h = 10") == ["IS T", "S N(10)", "S C(1)"]
+    assert lab.held() == {}
+    other = lab.other()
+    other.run("BEGIN TRAN; SELECT a FROM t WITH (XLOCK) WHERE k = 1")
+    lab.send("SELECT a FROM t WHERE k = 1")
+    assert lab.waiting == "S C(1)"
 
 
 def test_b_a_versioned_read_takes_schema_stability_only(rcsi):
