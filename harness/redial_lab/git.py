@@ -16,6 +16,17 @@ def git(root: Path, *arguments: str) -> str:
     return done.stdout
 
 
+def head(root: Path) -> str:
+    """Short hash of the commit in a clone, with + where files differ from it; 'none' outside git."""
+    try:
+        found = git(root, "rev-parse", "--short", "HEAD").strip()
+        return found + "+" * bool(
+            git(root, "status", "--porcelain", "--untracked-files=no").strip()
+        )
+    except (OSError, RuntimeError):
+        return "none"
+
+
 def commit(root: Path, ref: str) -> str:
     """The commit that a name stands for. Raises RuntimeError."""
     return git(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").strip()

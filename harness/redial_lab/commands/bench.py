@@ -17,7 +17,7 @@ from redial_lab.bench.compare import Kept, Ratio, checked_out, compare
 from redial_lab.bench.peers import PEERS
 from redial_lab.bench.run import FIGURES, LONG, measure_all, measure_long
 from redial_lab.commands import clone
-from redial_lab.git import commit, git
+from redial_lab.git import commit, head
 
 QUICK = "quick"
 MACHINE = f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}"
@@ -72,8 +72,7 @@ def _compare(ref: str, runs: int, path: str | None) -> None:
         old = commit(root, ref)
     except RuntimeError:
         raise UserError(f"--compare {ref}", "is no commit here", "git log names them") from None
-    new = git(root, "rev-parse", "--short=12", "HEAD").strip()
-    new += "-dirty" if git(root, "status", "--porcelain", "--", "harness", "sql") else ""
+    new = head(root)
     try:
         kept = Kept(Path(path)) if path else None
     except (OSError, ValueError) as error:

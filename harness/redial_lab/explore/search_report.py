@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 from redial.paths import ROOT
 from redial_lab.explore.scenario import GOING_ON, Scenario
 from redial_lab.explore.search import NOT_COVERED, Result
-
-
-def commit(folder: Path | None = None) -> str:
-    """Short hash of the commit searched, with + when files differ from it; 'none' outside git."""
-    folder = folder or ROOT
-    found = []
-    for words in (
-        ["rev-parse", "--short", "HEAD"],
-        ["status", "--porcelain", "--untracked-files=no"],
-    ):
-        try:
-            done = subprocess.run(
-                ["git", "-C", str(folder), *words],
-                capture_output=True,
-                text=True,
-                timeout=20,
-                check=True,
-            )
-        except (OSError, subprocess.SubprocessError):
-            return "none"
-        found.append(done.stdout.strip())
-    return found[0] + ("+" if found[1] else "")
+from redial_lab.git import head
 
 
 def report(scenario: Scenario, result: Result, read: set[str] | None = None) -> list[str]:
@@ -51,7 +28,7 @@ def report(scenario: Scenario, result: Result, read: set[str] | None = None) -> 
         f"atomic       {_in_one_go(scenario)}",
         f"switches     {_switches(scenario, read)}",
         f"seed         {seed}",
-        f"commit       {commit()}",
+        f"commit       {head(ROOT)}",
         f"seconds      {result.seconds:.1f}, {rate:.0f} transitions/s",
     ]
     if result.whole_because:

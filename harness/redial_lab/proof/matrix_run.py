@@ -21,7 +21,7 @@ from redial.paths import ROOT
 from redial_broker.engine.switches import given, parse
 from redial_broker.instance.instance import Instance
 from redial_lab.explore.search import Limits, search
-from redial_lab.explore.search_report import commit
+from redial_lab.git import head
 from redial_lab.proof.audit_setups import DATABASE, deployed
 from redial_lab.proof.kept_searches import engine_digest
 from redial_lab.proof.matrix import (
@@ -148,7 +148,7 @@ class Run:
     ) -> None:
         self.results, self.progress, self.path = results, progress, path
         self.lock = threading.Lock()
-        self.engine, self.commit = engine_digest(), commit(ROOT)
+        self.engine, self.commit = engine_digest(), head(ROOT)
         self.stale_engine = self.engine if again else ""
 
     def defaults(self, cells: list[Cell], varied: bool) -> None:
