@@ -16,10 +16,10 @@ def git(root: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def head(root: Path) -> str:
+def head(root: Path, digits: int = 8) -> str:
     """Short hash of the commit in a clone, with + where files differ from it; 'none' outside git."""
     try:
-        found = git(root, "rev-parse", "--short", "HEAD").strip()
+        found = git(root, "rev-parse", f"--short={digits}", "HEAD").strip()
         return found + "+" * bool(
             git(root, "status", "--porcelain", "--untracked-files=no").strip()
         )

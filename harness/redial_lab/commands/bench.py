@@ -72,7 +72,7 @@ def _compare(ref: str, runs: int, path: str | None) -> None:
         old = commit(root, ref)
     except RuntimeError:
         raise UserError(f"--compare {ref}", "is no commit here", "git log names them") from None
-    new = head(root)
+    new = head(root, 12)
     try:
         kept = Kept(Path(path)) if path else None
     except (OSError, ValueError) as error:
