@@ -114,17 +114,12 @@ def guarded(run: Any, node: ast.Node, session: SessionState, database: Database)
         node = node.statement
     if not isinstance(node, _WRITES):
         return run
-    name = _target(node)
-    if name is None and isinstance(node, _ROWS):
-        return run  # a table variable: tempdb has room of its own
-    databases = database.server.databases if database.server is not None else {}
-    home = database if name is None or not name.database else databases.get(name.database.lower())
+    home, full = _where(node, session, database)
     if home is None or home.trouble is None:
         return run
     trouble = home.trouble
     if not isinstance(node, ast.Receive if trouble.room else _STRUCK[trouble.number]):
         return run
-    full = _full_name(name, home, session) if name is not None else _MESSAGES
     if full is None or (trouble.tables and full.lower() not in trouble.tables):
         return run
     number = trouble.number
@@ -151,16 +146,13 @@ def disk_full(session: SessionState) -> SqlError | None:
     space in a database of its own."""
     frame = session.frames[-1]
     node = frame.program.infos[frame.pc].node
-    database = frame.program.database
     if not isinstance(node, _GROWS):
         return None
-    name, full = _target(node), _MESSAGES
-    if name is not None:
-        full = _full_name(name, database, session) or ""
-    if not full or (name is None and isinstance(node, _ROWS)):
+    home, full = _where(node, session, frame.program.database)
+    if home is None or full is None:
         return None
     dooms = value(session.engine, "server_trouble_dooms")
-    return SqlError(DATA_FULL, full, database.name, aborts=BATCH if dooms else STATEMENT)
+    return SqlError(DATA_FULL, full, home.name, aborts=BATCH if dooms else STATEMENT)
 
 
 def length_check(table: Table) -> Callable[[RowValues], None] | None:
@@ -184,6 +176,18 @@ def length_check(table: Table) -> Callable[[RowValues], None] | None:
                 raise SqlError(TOO_LONG, size, longest, aborts=BATCH if dooms else STATEMENT)
 
     return refuse
+
+
+def _where(
+    node: ast.Node, session: SessionState, database: Database
+) -> tuple[Database | None, str | None]:
+    """The database that a statement writes to and the table there; None for one of the session's own."""
+    name = _target(node)
+    if name is None:  # a table variable: tempdb has room of its own
+        return (None, None) if isinstance(node, _ROWS) else (database, _MESSAGES)
+    databases = database.server.databases if database.server is not None else {}
+    home = databases.get(name.database.lower()) if name.database else database
+    return home, _full_name(name, home, session) if home is not None else None
 
 
 def _target(node: ast.Node) -> ast.ObjectName | None:

@@ -327,13 +327,24 @@ class Session(SessionState):
         """
         if self.transaction is not None and not keep_transaction:
             self.rollback()
-        isolation = self.options.isolation
-        self.options = Options().changed(isolation=isolation)
+        if value(self.engine, "reset_context_info") == "cleared":
+            self.context_info = None
+        self._begin_anew(Options().changed(isolation=self.options.isolation))
+
+    def log_in_again(self) -> None:
+        """A connection that broke is made again, and is given the same session id: nothing of before is
+        left. Raises what ``enter_database`` does."""
+        if self.transaction is not None:
+            self.rollback()
+        self.context_info, self.identity_insert, self.fetch_status = None, None, 0
+        self.last_identity = self.scope_identity = None
+        self._begin_anew(Options())
+
+    def _begin_anew(self, options: Options) -> None:
+        self.options = options
         self.temp_tables, self.temp_procedures, self.cursors = {}, {}, {}
         self.prepared, self.api_cursors, self.bulk = {}, {}, None
         self.session_context, self.xml_documents = {}, {}
-        if value(self.engine, "reset_context_info") == "cleared":
-            self.context_info = None
         self.error = self.rowcount = 0
         self.user_stack, self.sandbox, self.open_keys = [], None, frozenset()
         self.login_name = self.original_login

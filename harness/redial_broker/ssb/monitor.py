@@ -155,13 +155,15 @@ class QueueMonitor(Part):
         self._arm()
 
     def restarted(self) -> None:
-        """The server has started again: whoever was told, or has received, is gone."""
+        """The server has started again: whoever ran, was told, or has received is gone."""
         journal = self.queue.broker.engine.journal
         journal.assign(None, self, "last_empty", None)
-        if not self.running:
-            self._become(INACTIVE)
-            self._disarm()
-            self.poke()
+        journal.assign(None, self, "running", 0)
+        for session in list(self.receivers):
+            journal.put(None, self, self.receivers, session, MISSING)
+        self._become(INACTIVE)
+        self._disarm()
+        self.poke()
 
     # ------------------------------------------------------------------ inside
     def _room(self) -> bool:

@@ -392,6 +392,11 @@ class Queue(Part):
         """Whether anything is done about the fifth rollback in a row."""
         return self.poison_handling or value(self.broker.engine, "poison_task_without_handling")
 
+    def restarted(self) -> None:
+        """The server has started again (F-607)."""
+        self.reset_poison()
+        self.monitor.restarted()
+
     def reset_poison(self) -> None:
         """A transaction that received here has committed, or the queue was altered."""
         if self.poison:

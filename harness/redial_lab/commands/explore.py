@@ -78,7 +78,7 @@ def explore(
     try:
         return main(wanted)
     except OtherSessionsError as error:
-        same = "name the sessions of both alike"
+        same = "name the same sessions in both files, in the same order"
         raise UserError(f"--against {against}", str(error), same) from error
     except OwnError as error:
         raise UserError(against, str(error), "docs/explorer-files.md describes the file") from error

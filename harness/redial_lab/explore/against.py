@@ -1,7 +1,9 @@
 """Two texts, the old and the new: which outcomes only one of them can come to.
 
-An outcome is what somebody could find out when all is at rest: what each application was told, the rows of
-each table, the messages that lie in queues. Ids and times are left out; they are others each time.
+An outcome is what is left when all is at rest: how each batch of each application ended, the rows of each
+table of the file's database, its dialogs, and the messages that lie in its queues or are on their way. Ids
+and times are left out; they are others each time. Rows and lines that an application was shown are not
+compared.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from redial_broker.engine.storage import Table
+from redial_broker.engine.types import Variant
 from redial_broker.ssb.queue import Queue
+from redial_lab.explore.progress import without_ids
 from redial_lab.explore.scenario import CANCELLED, Scenario
-from redial_lab.explore.search import VIOLATED, Limits, Result, search
+from redial_lab.explore.search import UNFINISHED, VIOLATED, Limits, Result, search
 
 if TYPE_CHECKING:
+    from redial_broker.exec.database import Database
     from redial_lab.explore.world import World
 
 SHOWN = 10
@@ -25,7 +30,7 @@ _CHANCE = frozenset(
     {"uniqueidentifier", "timestamp", "rowversion", "date", "time", "datetime", "smalldatetime"}
     | {"datetime2", "datetimeoffset"}
 )
-"""Types of column that hold ids and times."""
+"""Types of values that are ids or times."""
 
 
 class OtherSessionsError(ValueError):
@@ -44,19 +49,26 @@ class Compared:
 
     @property
     def status(self) -> int:
-        """The exit status: that of the new text's search, and VIOLATED where it can come to what the old one
-        cannot.
+        """The exit status: that of the new text's search, or VIOLATED where it can come to what the old one
+        cannot. Where the old one's search was not whole, nobody knows: UNFINISHED.
         """
-        return VIOLATED if self.only_new else self.new.status
+        if self.new.violations or not self.only_new:
+            return self.new.status
+        return VIOLATED if whole(self.old) else UNFINISHED
+
+
+def whole(result: Result) -> bool:
+    """Whether a search saw all that its text can come to."""
+    return result.ended and not result.cut
 
 
 def compared(new: Scenario, old: Scenario, limits: Limits) -> Compared:
-    """Search both, behind violations too. Raises OtherSessionsError where their sessions have other names."""
+    """Search both, behind violations too. Raises OtherSessionsError where their sessions have other names,
+    or another order.
+    """
     names = [[client.name for client in scenario.clients] for scenario in (new, old)]
     if names[0] != names[1]:
-        raise OtherSessionsError(
-            f"the sessions are {', '.join(names[0])} and {', '.join(names[1])}"
-        )
+        raise OtherSessionsError(f"new: {', '.join(names[0])}; old: {', '.join(names[1])}")
     past = replace(limits, past=True)
     (result, after), (old_result, before) = _outcomes(new, past), _outcomes(old, past)
     return Compared(result, old_result, after & before, after - before, before - after)
@@ -67,8 +79,12 @@ def lines(found: Compared, new: str, old: str) -> Iterator[str]:
     yield f"new, {new}: {found.new}"
     yield f"old, {old}: {found.old}"
     yield f"outcomes of both: {len(found.both)}"
-    for name, only in ((f"new, {new}", found.only_new), (f"old, {old}", found.only_old)):
-        yield f"outcomes only of the {name}: {len(only)}"
+    for name, only, other in (
+        (f"new, {new}", found.only_new, found.old),
+        (f"old, {old}", found.only_old, found.new),
+    ):
+        unsure = "" if whole(other) else " (the other search was not whole: it may have them too)"
+        yield f"outcomes only of the {name}: {len(only)}{unsure}"
         yield from (f"  {text}" for text in sorted(only)[:SHOWN])
         if len(only) > SHOWN:
             yield f"  and {len(only) - SHOWN} more"
@@ -87,38 +103,73 @@ def _outcomes(scenario: Scenario, limits: Limits) -> tuple[Result, frozenset[str
 
 def outcome(world: World) -> str:
     """What somebody could find out about a state at rest, in one line."""
-    said = [
-        f"{client.name}: {', '.join(map(_told, world.progress.results[number])) or 'no answer'}"
-        for number, client in enumerate(world.scenario.clients)
-    ]
+    found = [_told(world, number) for number in range(len(world.clients))]
     database = world.instance.server.database(world.scenario.asked)
     for key, item in sorted(database.objects.items()):
         held: list[str] = []
         if isinstance(item, Table):
             held = _rows(item)
         elif isinstance(item, Queue):
-            held = _messages(item)
+            held = _messages(database, item)
         if held:
-            said.append(f"{'.'.join(key)}: {', '.join(sorted(held))}")
-    return "; ".join(said)
+            found.append(f"{'.'.join(key)}: {', '.join(sorted(held))}")
+    return "; ".join([*found, *_dialogs(database)])
 
 
-def _told(numbers: tuple[int, ...]) -> str:
-    """Of a batch that is over."""
-    words = ["no outcome" if number == CANCELLED else f"error {number}" for number in numbers]
-    return " and ".join(words) or "done"
+def _told(world: World, number: int) -> str:
+    """How each batch of an application ended."""
+    results = world.progress.results[number]
+    said = [" and ".join(map(_ended, numbers)) or "done" for numbers in results]
+    if number not in world.progress.killed and world.progress.position[number] > len(results):
+        said.append("no answer")
+    return f"{world.scenario.clients[number].name}: {', '.join(said)}"
+
+
+def _ended(number: int) -> str:
+    return "no outcome" if number == CANCELLED else f"error {number}"
 
 
 def _rows(table: Table) -> list[str]:
     kept = [i for i, column in enumerate(table.columns) if column.type.name not in _CHANCE]
-    return [f"({', '.join(repr(row[i]) for i in kept)})" for row in table.rows.entries.values()]
+    return [_literal(tuple(row[i] for i in kept)) for row in table.rows.entries.values()]
 
 
-def _messages(queue: Queue) -> list[str]:
+def _messages(database: Database, queue: Queue) -> list[str]:
+    """What lies in a queue unread."""
     return [
-        f"{message[2].name} {(message[3] or b'').hex().upper()}"
-        for endpoint in queue.broker.endpoints.values()
+        _message(message[2].name, message[3])
+        for endpoint in database.broker.endpoints.values()
         if endpoint.group.service.queue is queue
         for status, message, _ in endpoint.inbox.stored()
         if status == 1
     ]
+
+
+def _dialogs(database: Database) -> Iterator[str]:
+    """Sides of dialogs by their states, and what is on its way."""
+    endpoints = list(database.broker.endpoints.values())
+    if endpoints:
+        sides = sorted(f"{'from' if e.is_initiator else 'to'} {e.state()}" for e in endpoints)
+        yield f"dialogs: {', '.join(sides)}"
+    waiting = sorted(_message(row[1].name, row[2]) for e in endpoints for row in e.pending.values())
+    if waiting:
+        yield f"on its way: {', '.join(waiting)}"
+
+
+def _message(kind: str, body: bytes | None) -> str:
+    return f"{kind} {_literal(body)}"
+
+
+def _literal(value: object) -> str:
+    """A value, or a row of them, as T-SQL has it; in place of an id or a time its type."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))})"
+    if isinstance(value, Variant):
+        return value.type.name if value.type.name in _CHANCE else _literal(value.value)
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f"0x{value.hex().upper()}"
+    if isinstance(value, str):
+        return f"'{without_ids(value)}'"
+    return str(int(value) if isinstance(value, bool) else value)

@@ -38,11 +38,13 @@ def nothing_left_behind(world: World) -> list[str]:
 
 
 def held_up(world: World, seconds: float) -> list[tuple[Session, Session]]:
-    """Who waits for a lock, and for whom in the end: a session that keeps its locks while it waits for
-    more than so many seconds to pass, or for a message without a limit.
+    """Who waits for a lock, and for whom in the end: a session that keeps its locks and lets time pass, or
+    waits for a message without a limit. The one who waits has waited, or will, more than so many seconds.
 
-    Who runs, and an application that stands still with a transaction open, hold nobody up here.
+    Who runs, and an application that runs nothing with a transaction open, hold nobody up here. Time
+    counts for no state: of two waits that differ in nothing else, one is measured.
     """
+    now = world.instance.clock.seconds
     found = []
     for _, session in sorted(world.instance.sessions.items()):
         seen, todo = {session.id}, [session]
@@ -51,7 +53,8 @@ def held_up(world: World, seconds: float) -> list[tuple[Session, Session]]:
                 if holder.id not in seen:
                     seen.add(holder.id)
                     todo.append(holder)
-                    if _lets_time_pass(world, holder, seconds):
+                    since = session.wait.since if session.wait is not None else now
+                    if _lets_time_pass(world, holder, seconds - (now - since)):
                         found.append((session, holder))
     return found
 

@@ -7,7 +7,7 @@ statements is a step of its own, so it waits, blocks and is blocked like anybody
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.switches import value
@@ -111,6 +111,11 @@ def _has_a_limit(world: World, session: Session) -> bool:
     return ("wait", session) in world.instance.engine.timers.entries
 
 
+def _reconnect(world: World, session: Session) -> None:
+    world.reconnect(session)
+    world.client_progress()
+
+
 def _time_limit(world: World, session: Session) -> None:
     timers = world.instance.engine.timers
     world.moment.come(timers.entries["wait", session])
@@ -122,7 +127,26 @@ def _victim(world: World, session: Session) -> None:
     world.instance.engine.locks.victim(session)
 
 
+def _may_need_room(world: World, session: Session) -> bool:
+    if session.wait is not None or session.pending is not None:
+        return False
+    return _is_local(session) or disk_full(session) is not None
+
+
+def _is_local(session: Session) -> bool:
+    """Whether it comes to a statement that touches its own variables only: another may be behind it."""
+    frame = session.frames[-1]
+    return not frame.program.infos[frame.pc].shared
+
+
 def _disk_full(world: World, session: Session) -> None:
+    machine, left = world.instance.machine, 1000
+    while left and session.frames and session.wait is None and _is_local(session):
+        machine.run(session, 1)
+        left -= 1
+    if not session.frames or session.wait is not None:
+        world.client_progress()
+        return
     world.journal.save(session)
     session.pending = disk_full(session)
     if session.transaction is not None and session.lock_mark >= 0:  # it has not begun
@@ -132,8 +156,8 @@ def _disk_full(world: World, session: Session) -> None:
 def _looks(world: World) -> list[tuple[str, Any]]:  # Any: what a kind of timer goes by
     """What the queue monitors will do by and by, the first to come first."""
     entries = world.instance.engine.timers.entries
-    found = [(due, key) for key, due in entries.items() if key[0] in OWN_TIMERS]
-    return [key for _, key in sorted(found, key=repr)]
+    found = [(due, repr(key), key) for key, due in entries.items() if key[0] in OWN_TIMERS]
+    return [key for _, _, key in sorted(found)]
 
 
 def _monitor_looks(world: World) -> None:
@@ -147,15 +171,23 @@ def _monitor_looks(world: World) -> None:
 def _restart(world: World) -> None:
     """A failover is the same to those who are connected: what was committed is there."""
     instance = world.instance
+    brokers = [database.broker for database in instance.server.databases.values()]
+    queues = [queue for broker in brokers for queue in broker.queues()]
+    starting = [broker.activate for broker in brokers]
+    for queue in queues:
+        queue.reset_poison()
+    for broker in brokers:
+        broker.activate = lambda queue: None  # nobody is started while it goes down
     for _, session in sorted(instance.sessions.items()):
         if session.background:
             session.killed()
         else:
             world.reconnect(session)
     world.progress.paused = frozenset()
-    for database in instance.server.databases.values():
-        for queue in database.broker.queues():
-            queue.monitor.restarted()
+    for broker, activate in zip(brokers, starting, strict=True):
+        broker.activate = activate
+    for queue in queues:
+        queue.restarted()
     world.client_progress()
 
 
@@ -170,9 +202,11 @@ def _set_clock(seconds: float) -> Callable[[World], None]:
             if kind in TICKING:
                 timers.set(None, kind, key, due + seconds)
         for session in world.instance.sessions.values():
+            world.journal.save(session)
             if session.deadline is not None:
-                world.journal.save(session)
                 session.deadline += seconds
+            if session.wait is not None:
+                session.wait = replace(session.wait, since=session.wait.since + seconds)
 
     return strike
 
@@ -203,13 +237,17 @@ OF_THE_SERVER: dict[str, ServerKind] = {
         _set_clock(-HOUR),
     ),
     "monitor_looks": ServerKind(
-        "a queue monitor looks, or a delivery is tried again, while sessions that can run do not get on",
-        "the queue monitor looks",
+        "the queue monitor that is due next looks, or a delivery is tried again, while sessions that can "
+        "run do not get on",
+        "a queue monitor looks, or a delivery is tried again",
         _monitor_looks,
         lambda world: bool(_looks(world)),
     ),
 }
 """Faults that strike the server."""
+
+MOVE_TIME = frozenset({"time_limit", *OF_THE_SERVER})
+"""Kinds by which time passes, or which meet everybody: the order of such a step and any other matters."""
 
 
 def known_kinds() -> list[str]:
@@ -264,19 +302,19 @@ KINDS: dict[str, Kind] = {
         "an application's connection breaks: its transaction is rolled back, it connects again, gets the "
         "same @@SPID and goes on with its next batch",
         lambda world, session: not session.background,
-        lambda world, session: world.reconnect(session),
+        _reconnect,
     ),
     "victim": Kind(
         "who waits for a lock is the victim of a deadlock, of strangers perhaps: 1205",
-        lambda world, session: session.wait is not None and session.wait.kind == "lock",
+        lambda world, session: (
+            not session.is_system and session.wait is not None and session.wait.kind == "lock"
+        ),
         _victim,
     ),
     "disk_full": Kind(
         "a statement that needs space (INSERT, MERGE, SEND, BEGIN DIALOG, END CONVERSATION) fails with "
         "1105, before it begins or in its middle",
-        lambda world, session: (
-            session.wait is None and session.pending is None and disk_full(session) is not None
-        ),
+        _may_need_room,
         _disk_full,
     ),
 }

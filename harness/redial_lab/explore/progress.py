@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}")
 
 
+def without_ids(text: str) -> str:
+    """A text with a word in place of each id."""
+    return _ID.sub("id", text)
+
+
 def _numbers(errors: tuple[Message, ...]) -> list[int]:
     """By number: texts name ids, and neither a client nor a check reads them."""
     return [message.number for message in errors]
@@ -78,13 +83,13 @@ class ListeningSink(RecordingSink):
         """Keep what is printed."""
         super().message(message)
         if message.severity <= 10:
-            self._say(_ID.sub("id", message.text))
+            self._say(without_ids(message.text))
 
     def row(self, values: tuple[object, ...]) -> None:
         """Keep a row."""
         self._say(
             tuple(
-                _ID.sub("id", value)
+                without_ids(value)
                 if isinstance(value, str)
                 else value
                 if value is None or isinstance(value, int)

@@ -235,10 +235,10 @@ def _ledger(own: OwnFile) -> Ledger | None:
     if part is None:
         return None
     batches = {
-        (number, batch): (found,) if isinstance(found, str) else found
+        (number, batch): kept
         for number, session in enumerate(own.session)
         for batch, found in enumerate(session.sends)
-        if found
+        if (kept := tuple(filter(None, [found] if isinstance(found, str) else found)))
     }
     return Ledger(
         batches,

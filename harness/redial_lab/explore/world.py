@@ -7,12 +7,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from redial_broker.engine.clock import VirtualClock
+from redial_broker.engine.errors import SqlError, Wait
 from redial_broker.engine.inside import ATOMIC, FRESH
 from redial_broker.engine.journal import Part
 from redial_broker.engine.locks import Deadlock
 from redial_broker.engine.switches import given
 from redial_broker.engine.types import Message
-from redial_broker.exec.options import Options
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
 from redial_lab.explore.counted import MoreCountsError, Texts
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
         @property
         def sessions(self) -> dict[int, Session]:
             """The live sessions by id."""
+
+        def disconnect(self, session: Session) -> None:
+            """End it."""
 
         def connect(self, database: str = "") -> Session:
             """A session whose results are kept."""
@@ -250,7 +253,7 @@ class World:
                 Step(fault.kind, who)
                 for fault, left in zip(self.faults, progress.left)
                 if not left
-                for who in ([SERVER] if fault.kind in OF_THE_SERVER else sessions)
+                for who in ([SERVER] if fault.kind in OF_THE_SERVER and not fault.sql else sessions)
             ]
         return found
 
@@ -315,15 +318,18 @@ class World:
 
     def reconnect(self, session: Session) -> None:
         """The connection of a client (or an operator) breaks, and is made again: the same @@SPID, nothing
-        else of before. It knows of no outcome."""
+        else of before. It knows of no outcome. One that is not let in again is gone."""
         self.journal.save(session)
         active = session.active
         session.attention()
-        session.reset()
-        session.options = Options()
+        try:
+            session.log_in_again()
+        except (SqlError, Wait):
+            self.instance.disconnect(session)
+            if session in self.clients:
+                self.progress.killed |= {self.clients.index(session)}
         if active and session is not self.observer:
             session.sink.message(Message(CANCELLED, 11, 1, "The connection is broken."))
-            self.client_progress()
 
     def _deadlock(self, deadlock: Deadlock) -> None:
         self._report_deadlock(deadlock)

@@ -238,17 +238,8 @@ CLEANED = (
 
 BY_HAND = frozenset({"initiator_ends_now", "initiator_errors_now", "initiator_cleaned"})
 """Faults that end a dialog on our own side, where nobody is told."""
-GAVE_UP = BY_HAND | {
-    "kill",
-    "cancel",
-    "rollback",
-    "lock_timeout",
-    "reader_restart",
-    "reconnect",
-    "victim",
-    "disk_full",
-    "restart",
-}
+GAVE_UP = BY_HAND | {"kill", "cancel", "rollback", "lock_timeout", "time_limit", "reader_restart"}
+GAVE_UP |= {"reconnect", "victim", "disk_full", "restart"}
 """Faults after which somebody has not done what was his to do."""
 DIED = BY_HAND | {
     "target_ends",
@@ -416,7 +407,7 @@ LONGEST_WAIT = 1.0
 
 def l5(subject: Subject, world: World) -> list[str]:
     """L5: nobody waits for a lock beyond a bound: who holds it lets no more than ``LONGEST_WAIT`` pass
-    (WAITFOR) before it goes on. An application that keeps its own transaction open is not ours.
+    (WAITFOR) meanwhile. An application that keeps a transaction open and runs nothing is not counted.
     """
     return sorted(
         f"L5 {_called(waiter)} waits for {_called(holder)}, which waits for time to pass"
@@ -427,7 +418,7 @@ def l5(subject: Subject, world: World) -> list[str]:
 def _called(session: Session) -> str:
     """The procedure of ours that a session is in, or what it is."""
     procedures = tuple(frame.program.full_name for frame in reversed(session.frames))
-    return _outermost(procedures) or "an application"
+    return _outermost(procedures) or ("a task" if session.background else "an application")
 
 
 ON_EVERY_STATE: dict[str, Claim] = {"S1": s1, "S5": s5, "L2": l2, "L5": l5}

@@ -65,6 +65,40 @@ def test_a_search_that_a_limit_ended_is_no_success(tmp_path):
     assert compared(new, old, Limits(transitions=2)).status == UNFINISHED
 
 
+def test_what_the_old_text_may_have_beyond_a_limit_is_nobody_s_fault(tmp_path):
+    """A limit that the old text's search meets before it comes to the outcome that both have."""
+    more = "SELECT n FROM dbo.t; SELECT n FROM dbo.t; SELECT n FROM dbo.t; " + READ_THEN_WRITE
+    new, old = own(tmp_path, "new", READ_THEN_WRITE), own(tmp_path, "old", more)
+    assert compared(new, old, ALL).status == HELD
+    cut = compared(new, old, Limits(transitions=35))
+    assert cut.only_new and cut.status == UNFINISHED
+    assert any("it may have them too" in line for line in lines(cut, "new", "old"))
+
+
+def test_a_batch_that_never_ends_and_a_message_on_its_way_are_outcomes(tmp_path):
+    waits = "DECLARE @h uniqueidentifier; WAITFOR (RECEIVE TOP (1) @h = conversation_handle FROM dbo.q);"
+    found = compared(own(tmp_path, "new", waits), own(tmp_path, "old", AT_ONCE), ALL)
+    assert found.only_new == {"a: no answer; b: no answer; dbo.t: (1)"}
+    send = (
+        "ALTER QUEUE dbo.q WITH STATUS = OFF; DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE s "
+        "TO SERVICE N's' WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01);"
+    )
+    found = compared(own(tmp_path, "new", send), own(tmp_path, "old", AT_ONCE), ALL)
+    assert all("on its way: DEFAULT 0x01, DEFAULT 0x01" in text for text in found.only_new)
+
+
+def test_an_id_in_a_text_or_a_variant_is_no_difference(tmp_path):
+    keeps = (
+        "DECLARE @id uniqueidentifier = NEWID(){}; SELECT @id AS id, CAST(@id AS sql_variant) AS v, "
+        "CONVERT(nvarchar(36), @id) AS t, CAST(1.50 AS decimal(5, 2)) AS d INTO dbo.{};"
+    )
+    once, twice = keeps.format("", "{}"), keeps.format("; SET @id = NEWID()", "{}")
+    new, old = (own(tmp_path, n, text.format("k")) for n, text in (("new", once), ("old", twice)))
+    found = compared(new, old, ALL)
+    assert (found.only_new, found.only_old) == (frozenset(), frozenset())
+    assert any("(uniqueidentifier, 'id', 1.50)" in text for text in found.both)
+
+
 def test_messages_that_lie_in_a_queue_are_part_of_the_outcome(tmp_path):
     send = (
         "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE s TO SERVICE N's' "
@@ -74,13 +108,14 @@ def test_messages_that_lie_in_a_queue_are_part_of_the_outcome(tmp_path):
     found = compared(new, old, ALL)
     assert not found.both
     assert found.only_new == {
-        "a: done; b: done; dbo.q: DEFAULT 01, DEFAULT 01; dbo.t: (1)",
+        "a: done; b: done; dbo.q: DEFAULT 0x01, DEFAULT 0x01; dbo.t: (1); "
+        "dialogs: from CO, from CO, to CO, to CO"
     }
 
 
 def test_sessions_of_other_names_cannot_be_compared(tmp_path):
     new, old = own(tmp_path, "new", AT_ONCE), own(tmp_path, "old", AT_ONCE, session="else")
-    with pytest.raises(OtherSessionsError, match="a, b and else, b"):
+    with pytest.raises(OtherSessionsError, match="new: a, b; old: else, b"):
         compared(new, old, ALL)
 
 

@@ -47,6 +47,13 @@ READER = (
 )
 
 
+ISOLATION = (
+    "(SELECT s.transaction_isolation_level FROM sys.dm_exec_sessions AS s "
+    "WHERE s.session_id = @@SPID) = 2"
+)
+APPLOCK = "APPLOCK_MODE(N'public', N'x', N'Session') = N'NoLock'"
+
+
 def tables() -> Instance:
     instance = Instance(seed=3)
     session = instance.connect()
@@ -274,6 +281,54 @@ def test_a_connection_that_breaks_is_made_again_with_the_same_spid_and_nothing_e
     assert "[((), ())] [1, 51]" in seen, "not broken"
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("INSERT dbo.i (v) VALUES (1);", "@@IDENTITY IS NULL AND SCOPE_IDENTITY() IS NULL"),
+        (
+            "DECLARE k CURSOR FOR SELECT id FROM dbo.c WHERE id = 9; OPEN k; FETCH k;",
+            "@@FETCH_STATUS = 0",
+        ),
+        ("SET CONTEXT_INFO 0x01;", "CONTEXT_INFO() IS NULL"),
+        ("USE master;", "DB_NAME() = N'd'"),
+        ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;", ISOLATION),
+        ("EXECUTE sp_getapplock N'x', N'Exclusive', N'Session';", APPLOCK),
+    ],
+    ids=["identity", "fetch", "context", "database", "isolation", "application lock"],
+)
+def test_a_new_connection_knows_nothing_of_the_one_that_broke(first, second):
+    made = "CREATE TABLE dbo.i (id int IDENTITY(7, 1) NOT NULL, v int NOT NULL);"
+    batches = (
+        f"{first} WAITFOR DELAY '00:00:01';",
+        f"IF {second} UPDATE dbo.c SET n = 9 WHERE id = 1;",
+    )
+    seen = set()
+    for kept in ("kept", "cleared"):
+        scenario = Scenario(
+            "new",
+            tables,
+            (Client("T", batches, "d", (made,)),),
+            faults=(Fault("reconnect"),),
+            switches={"reset_context_info": kept},
+            at_the_end=lambda world: seen.add(told(world)) or [],
+        )
+        search(scenario)
+    assert "[((-1,), ())] [9, 0]" in seen and "[((-1,), ())] [0, 0]" not in seen
+    assert "[((), ())] [0, 0]" in seen, "one that did not break knows it"
+
+
+@pytest.mark.parametrize("kind", ["reconnect", "restart"])
+def test_an_application_that_is_not_let_in_again_is_gone(kind):
+    """Its database was dropped while it was elsewhere: a login to it fails."""
+    batches = ("USE master; SELECT 1;", "CREATE DATABASE e; DROP DATABASE d;", "SELECT 1;")
+    scenario = Scenario("gone", tables, (Client("T", batches, "d"),), faults=(Fault(kind),))
+    gone = set()
+    scenario.at_the_end = lambda world: gone.add(str(world.progress.killed)) or []
+    result = search(scenario)
+    assert (result.violations, result.ended) == ({}, True)
+    assert gone == {"frozenset()", "frozenset({0})"}
+
+
 def test_who_waits_for_a_lock_may_be_the_victim_of_strangers():
     seen, result = found(TWO, Fault("victim"), clients=2, look=told)
     assert seen == {
@@ -296,6 +351,8 @@ def test_a_full_disk_stops_an_insert_a_send_and_no_update():
         "[((1105,),)] [0, 0]",
     }
     assert "[((1105,),)] [0, 0]" in found(DIALOG, Fault("disk_full"), look=told)[0]
+    behind = "DECLARE @n int = 7; SET @n += 1; INSERT dbo.c VALUES (3, @n);"
+    assert "[((1105,),)] [0, 0]" in found(behind, Fault("disk_full"), look=told)[0]
     table = "DECLARE @t TABLE (n int NOT NULL); INSERT @t VALUES (1); SELECT n FROM @t;"
     assert found(table, Fault("disk_full"), look=told)[0] == {"[((),)] [0, 0]"}
 
@@ -304,6 +361,30 @@ def test_a_restart_undoes_what_is_open_and_starts_the_readers_anew():
     seen, result = found(DIALOG, Fault("restart"), warm=READER, look=told)
     assert result.violations == {} and result.taken["restart"] > 0
     assert seen == {"[((),)] [1, 0]", "[((-1,),)] [0, 0]"}, "what is committed is read"
+
+
+def test_restarts_count_for_no_rollback():
+    """Five in a row would switch the queue off."""
+
+    def look(world: World) -> str:
+        return str(world.instance.server.database("d").resolve("dbo", "qb").enabled)
+
+    seen, result = found(DIALOG, Fault("restart", 5), warm=READER, look=look)
+    assert (seen, result.violations) == ({"True"}, {})
+
+
+def test_a_restart_starts_nobody_for_an_empty_queue():
+    """1. A message is sent. 2. The reader has received it, and has not ended. 3. The server is restarted."""
+    reader = READER[0].replace(
+        "COMMIT TRANSACTION;", "COMMIT TRANSACTION; WAITFOR DELAY '00:00:01';"
+    )
+    client = Client("T1", (DIALOG,), "d", (reader, READER[1]))
+    world = World(Scenario("empty", tables, (client,), faults=(Fault("restart"),)))
+    while any(step.kind == "run" for step in world.steps()):
+        world.take(next(step for step in world.steps() if step.kind == "run"))
+    assert numbers(world) == [1, 0]
+    world.take(next(step for step in world.steps() if step.kind == "restart"))
+    assert world.steps() == []
 
 
 def test_a_restart_starts_a_reader_that_a_killed_one_has_left_stuck():
@@ -341,10 +422,12 @@ def test_a_clock_that_is_set_moves_moments_and_no_wait(kind, hours):
 def test_each_kind_of_search_comes_to_the_same_ends(kind):
     """A whole search, one of fewer orders, one without hashes."""
     sending = f"{TWO} {DIALOG}"
+    clock = "UPDATE dbo.c SET n += DATEDIFF(second, '2026-01-01', SYSUTCDATETIME()) WHERE id = 2;"
+    waiting = f"WAITFOR DELAY '00:00:09'; {TWO}"
     outcomes = []
     for one in (search, persistent, reduced):
         seen: set[str] = set()
-        clients = (Client("T1", (sending,), "d", READER), Client("T2", (TWO,), "d"))
+        clients = (Client("T1", (sending,), "d", READER), Client("T2", (waiting, clock), "d"))
         scenario = Scenario("same", tables, clients, faults=(Fault(kind),), statements_atomic=True)
         scenario.at_the_end = lambda world, seen=seen: seen.add(told(world)) or []
         scenario.watched = lambda world: None

@@ -48,7 +48,7 @@ def test_the_old_text_and_the_new_are_compared(capsys):
     [
         ({}, "is compared with a file"),
         ({"file": NEW, "fewer": True}, "is compared with a file"),
-        ({"file": "sql/examples/forum/transaction.toml"}, "the sessions are"),
+        ({"file": "sql/examples/forum/transaction.toml"}, "old: sale 1, sale 2"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(more, said):

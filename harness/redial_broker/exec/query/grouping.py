@@ -178,7 +178,11 @@ class Grouping:
 
     def _refuse_mixed(self, node: ast.FunctionCall) -> None:
         """8124: a column of a query around this one must be the only one that is aggregated (F-606)."""
-        columns = {self.names.canonical(column) for column in column_refs(node)}
+        columns = {
+            self.names.canonical(column)
+            for argument in node.arguments
+            for column in column_refs(argument)
+        }
         if len(columns) > 1 and any(column[0] == "outer" for column in columns):
             raise self.context.fail(node, SqlError(8124, aborts="scope"))
 

@@ -104,3 +104,5 @@ def test_what_is_no_group_is_an_error(lab, sql, number):
 def test_a_column_of_the_query_around_it_may_be_aggregated_alone_or_beside_the_aggregate(lab):
     lab.run("SELECT (SELECT SUM(p.id + p.id) FROM person AS i) FROM person AS p")
     lab.run("SELECT (SELECT SUM(i.id) + p.id FROM person AS i) FROM person AS p")
+    names = "STRING_AGG(i.name, ',') WITHIN GROUP (ORDER BY p.id)"
+    lab.run(f"SELECT (SELECT {names} FROM person AS i) FROM person AS p")
