@@ -37,7 +37,7 @@ A family is one test with many cases. Of these the gate takes the cases that the
 """
 TESTS = """## Tests for the night
 
-These run at night only.
+These run at night only, a third of them each night.
 """
 SMALLER = """## Smaller on the gate
 
