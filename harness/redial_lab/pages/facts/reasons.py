@@ -21,6 +21,7 @@ WHY: dict[str, str] = {
     # ------------------------------------------------------------------ conversations and messages
     "F-105": "follows from two pages: each target side has its own group, RECEIVE reads one group",
     "F-111": "-9720 is sent again or dead-lettered: accounted for either way",
+    "F-607": "a reader that is killed is searched with its count kept: what is forgotten can only help",
     "F-145": "follows from F-118; F-162 and F-488 say what is done about more readers",
     "F-147": "follows from F-109 and F-122: who has R has K",
     "F-148": "follows from F-122 and documented locks; searched with a drain beside senders",
