@@ -108,6 +108,14 @@ def guid_key(text: str) -> str:
     )
 
 
+def guid_of(key: str) -> str:
+    """The uniqueidentifier that ``guid_key`` orders by this key."""
+    last, rest = key[:12], key[12:]
+    pairs = [rest[4 + at : 6 + at] for at in range(0, 16, 2)]
+    first = "".join(reversed(pairs[4:]))
+    return f"{first}-{pairs[3]}{pairs[2]}-{pairs[1]}{pairs[0]}-{rest[:4]}-{last}"
+
+
 def binary_key(value: bytes) -> bytes:
     """The key of a binary value: the shorter one is compared as if padded with zero bytes."""
     return value.rstrip(b"\x00")

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.catalog.deadlock_xml import find_index
+from redial_broker.engine.collation import guid_of
+from redial_broker.engine.journal import MISSING
+from redial_broker.engine.keys import Descending
 from redial_broker.instance.session import Session
 
 if TYPE_CHECKING:
+    from redial_broker.engine.columns import Column
     from redial_broker.engine.needs import LockKey
     from redial_broker.engine.storage import Index, Table
     from redial_broker.exec.server import Server
@@ -103,15 +107,37 @@ def name_of_resource(server: Server, key: LockKey) -> str:
 
 
 def _values(table: Table, index: Index, key: Any) -> str:  # key: as the index has it
-    """The columns of the row behind a key; the key as it is ordered, when the row is gone."""
-    row = index.entries.get(key)
+    """The columns of the row behind a key; what the key says of them, when the row is gone."""
+    row = _at(index, key)
     if row is not None and not index.clustered:
-        row = table.rows.entries.get(row)
-    values = (
-        [row[ordinal] for ordinal in index.columns]
-        if row is not None
-        else list(key)
-        if isinstance(key, tuple)
-        else [key]
-    )
+        row = _at(table.rows, row)
+    if row is not None:
+        values = [row[ordinal] for ordinal in index.columns]
+    elif isinstance(key, tuple):
+        columns = [table.columns[ordinal] for ordinal in index.columns]
+        values = [_value(column, part) for column, part in zip(columns, key, strict=False)] or [
+            *key
+        ]
+    else:
+        values = [key]
     return ", ".join(str(value) for value in values)[:60]
+
+
+def _at(index: Index, key: Any) -> Any:  # key: as above; a row, or the clustered key
+    """What stands at an entry, or stood there before a change that is not committed."""
+    found = index.entries.get(key)
+    if found is None and key in index.writers:
+        before = index.writers[key][1]
+        found = None if before is MISSING else before
+    return found
+
+
+def _value(column: Column, part: Any) -> Any:  # as a key has it, and as the column does
+    """A part of a key as a value of its column (``engine.keys.key_part``); of a text it is what orders."""
+    if isinstance(part, Descending):
+        part = part.value
+    if column.nullable and isinstance(part, tuple):
+        part = part[1] if len(part) > 1 else "NULL"
+    if column.type.name == "uniqueidentifier" and isinstance(part, str) and part != "NULL":
+        return guid_of(part)
+    return part

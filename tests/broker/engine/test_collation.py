@@ -10,6 +10,8 @@ from redial_broker.engine.collation import (
     case_sensitive_key,
     collation_key,
     find_collation,
+    guid_key,
+    guid_of,
 )
 
 
@@ -69,3 +71,10 @@ def test_what_cannot_be_imitated_is_not_found(name):
 
 def test_the_default_is_found_in_any_case():
     assert find_collation(DEFAULT_COLLATION.lower()) is DEFAULT
+
+
+@pytest.mark.parametrize(
+    "guid", ["00000000-0000-0000-0000-000000000001", "0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9"]
+)
+def test_the_key_of_a_uniqueidentifier_says_which_it_was(guid):
+    assert guid_of(guid_key(guid)) == guid

@@ -1,0 +1,52 @@
+"""A lock of a key is named by the values of its row, also when the row is deleted."""
+
+from __future__ import annotations
+
+import pytest
+
+from redial_broker.instance.instance import Instance
+from redial_lab.explore.held_locks import held_by
+
+GUID = "0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9"
+TABLE = f"""
+CREATE TABLE dbo.T (Id uniqueidentifier NOT NULL CONSTRAINT PK PRIMARY KEY, Name nvarchar(20) NULL, N int NULL);
+CREATE INDEX IX ON dbo.T (Name DESC);
+CREATE INDEX I2 ON dbo.T (N);
+INSERT dbo.T VALUES ('{GUID}', N'Grün', 7), (NEWID(), NULL, NULL);
+"""
+
+
+def held(text: str) -> str:
+    """What a session holds after a text."""
+    instance = Instance(seed=3)
+    session = instance.connect()
+    session.execute("CREATE DATABASE d;").ok()
+    session.execute(f"USE d; {TABLE}").ok()
+    session.execute(f"BEGIN TRANSACTION; {text}").ok()
+    return str(held_by(session, {}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"UPDATE dbo.T SET N = 8 WHERE Id = '{GUID}';",
+        f"DELETE dbo.T WHERE Id = '{GUID}';",
+        f"DELETE dbo.T WHERE Id = '{GUID}'; SELECT N FROM dbo.T WITH (SERIALIZABLE, INDEX (PK)) "
+        f"WHERE Id = '{GUID}';",
+    ],
+    ids=["changed", "deleted", "deleted and looked for"],
+)
+def test_a_key_is_named_by_its_values(text):
+    assert f"T.PK ({GUID})" in held(text)
+
+
+def test_every_index_of_a_deleted_row_is_named_by_its_columns():
+    found = held(f"DELETE dbo.T WHERE Id = '{GUID}';")
+    assert "T.IX (Grün)" in found and "T.I2 (7)" in found
+
+
+def test_a_key_without_a_row_is_what_the_key_says():
+    """Nothing stands there, and nothing did: a unique key that was looked for."""
+    other = GUID.replace("0A", "0B")
+    text = f"SELECT N FROM dbo.T WITH (HOLDLOCK, UPDLOCK) WHERE Id = '{other}';"
+    assert "T.PK" in held(text)
