@@ -87,7 +87,7 @@ def rolled_out(
     contract: str = V1,
     batches: tuple[str, ...] | None = None,
 ) -> Scenario:
-    """Callers, the readers of both queues and one deployment, in every order.
+    """Callers, the readers of both queues and one deployment, in every order of their statements.
 
     contract: the version that callers pass. batches: what the deployment sends instead of the
     difference: a mistake to be caught.
@@ -116,5 +116,6 @@ def rolled_out(
         ),
         in_one_go=frozenset({"TargetQueue", "InitiatorQueue"}),
         firings=0,
+        statements_atomic=True,  # a deployment reads rows by the thousand
         notes=(TARGET_IN_ONE_GO,),
     )

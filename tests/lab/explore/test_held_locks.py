@@ -9,7 +9,9 @@ from redial_lab.explore.held_locks import held_by
 
 GUID = "0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9"
 TABLE = f"""
-CREATE TABLE dbo.T (Id uniqueidentifier NOT NULL CONSTRAINT PK PRIMARY KEY, Name nvarchar(20) NULL, N int NULL);
+CREATE TABLE dbo.T (
+    Id uniqueidentifier NOT NULL CONSTRAINT PK PRIMARY KEY, Name nvarchar(20) NULL, N int NULL
+);
 CREATE INDEX IX ON dbo.T (Name DESC);
 CREATE INDEX I2 ON dbo.T (N);
 INSERT dbo.T VALUES ('{GUID}', N'Grün', 7), (NEWID(), NULL, NULL);

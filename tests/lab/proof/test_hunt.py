@@ -60,7 +60,7 @@ def test_a_mutant_that_was_not_hunted_yet_is_named(tmp_path):
     names = [*(each.name for each in FOUND), "usp_X.never.it"]
     path = tmp_path / "mutants.md"
     path.write_text(text(kept(), FOUND, register(), names), "utf-8")
-    assert "Not hunted yet: `usp_X.never.it`." in path.read_text("utf-8")
+    assert "### Not hunted yet\n\n- `usp_X.never.it`\n" in path.read_text("utf-8")
     assert kept(path) == kept()
     assert path.read_text("utf-8").startswith(HEAD[:60])
     assert "the page does not say what is remembered: run invoke mutants --write" not in stale(

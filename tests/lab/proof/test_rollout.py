@@ -46,7 +46,6 @@ def test_every_order_of_a_rollout_and_a_caller_is_searched(warm):
 def test_a_version_taken_away_from_its_callers_is_caught():
     """The mistake: contract without expanding first, and without the gate that a deployment closes."""
     scenario = rolled_out(batches=difference(OLD, NEW, without="29_"))
-    scenario.statements_atomic = True  # a deployment is met between two statements, and sooner
     result = walk(
         scenario, Walks(20, steps=STEPS, length=250, changes=CHANGES, until="a sender was refused")
     )
