@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from redial_broker.engine.collation import collation_key, find_collation, guid_key
+from redial_broker.engine.collation import collation_key, find_collation, guid_key, guid_of
 
 if TYPE_CHECKING:
     from redial_broker.engine.columns import Column
@@ -58,6 +58,17 @@ def key_part(column: Column, descending: bool = False) -> Callable[[Any], Any]:
 
 def _identity(value: Any) -> Any:
     return value
+
+
+def value_of(column: Column, part: Any) -> Any:
+    """A column's value by its part of a key, as far as the key tells it: of a text, what orders it."""
+    if isinstance(part, Descending):
+        part = part.value
+    if column.nullable:
+        if part == (0,):
+            return None
+        part = part[1]
+    return guid_of(part) if column.type.name == "uniqueidentifier" else part
 
 
 # ---------------------------------------------------------------------- ranges

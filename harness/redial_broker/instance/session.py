@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redial.tsql.ast.base import Source
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.kernel import Engine
-from redial_broker.engine.state import made, plain, rarely, saved, state
+from redial_broker.engine.state import SAVED, fields_of, made, plain, rarely, saved, state
 from redial_broker.engine.types import Message, SqlType
 from redial_broker.exec import security
 from redial_broker.exec.completions import BEGIN, COMMIT, FAILED, ROLLBACK, SAVE
@@ -50,6 +50,15 @@ if TYPE_CHECKING:
     from redial_broker.instance.instance import Instance
     from redial_broker.instance.sink import Listener, Sink
     from redial_broker.ssb.queue import Queue
+
+OF_THE_CONNECTION = frozenset(
+    {
+        *("login_name", "original_login", "app_name", "host_name", "host_pid"),
+        "database",  # it leaves that when it enters another
+        *("guids", "transactions"),  # numbers are not given out twice
+    }
+)
+"""What one that is made again has still, besides what never changes."""
 
 COMMANDS = {"begin": BEGIN, "commit": COMMIT, "rollback": ROLLBACK, "save": SAVE}
 
@@ -336,8 +345,10 @@ class Session(SessionState):
         left. Raises what ``enter_database`` does."""
         if self.transaction is not None:
             self.rollback()
-        self.context_info, self.identity_insert, self.fetch_status = None, None, 0
-        self.last_identity = self.scope_identity = None
+        new = Session(self.engine, self.instance, self.id, self.stream)
+        for name, field in fields_of(Session).items():
+            if field.how == SAVED and name not in OF_THE_CONNECTION:
+                setattr(self, name, getattr(new, name))
         self._begin_anew(Options())
 
     def _begin_anew(self, options: Options) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from redial.cli.errors import UserError, command
+
+if TYPE_CHECKING:
+    from redial_lab.proof.explore_command import Wanted
 
 
 @command
@@ -28,29 +33,16 @@ def explore(
     list: bool = False,
 ) -> int:
     """Search or walk a scenario, a setup or a user's own file. Exit statuses: docs/explorer.md."""
-    from redial_broker.engine.switches import SwitchError
     from redial_lab.explore.against import OtherSessionsError
     from redial_lab.explore.replay_words import SeedError
     from redial_lab.explore.user_files import OwnError
-    from redial_lab.proof.explore_command import SCENARIOS, Wanted, main
+    from redial_lab.proof.explore_command import Wanted, main
 
     if explain_hash or list:
         from redial_lab.proof.explore_lists import explained_hash, listed
 
         print("\n".join(explained_hash() if explain_hash else listed()))
         return 0
-    if scenario not in SCENARIOS:
-        what_there_is = f"use one of: {', '.join(SCENARIOS)}; or --list"
-        raise UserError(f"--scenario {scenario}", "there is none of that name", what_there_is)
-    if transitions < 1:
-        raise UserError(f"--transitions {transitions}", "bounds the search", "pass 1 or more")
-    if fewer and (vary or orders or walks):
-        raise UserError("--fewer", "is a search of its own", "leave out --vary, --orders, --walks")
-    if against and (not file or vary or orders or walks or fewer or replay):
-        rest = "pass --file, and leave out --vary, --orders, --fewer, --walks and --replay"
-        raise UserError(f"--against {against}", "is compared with a file, by whole searches", rest)
-    if walks < 0:
-        raise UserError(f"--walks {walks}", "counts schedules", "pass 1 or more, or 0 to search")
     wanted = Wanted(
         name=scenario,
         setup=setup,
@@ -69,12 +61,7 @@ def explore(
         heat=heat,
         statements_atomic=statements_atomic,
     )
-    try:
-        wanted.scenario()
-    except OwnError as error:
-        raise UserError(file, str(error), "docs/explorer-files.md describes the file") from error
-    except (SwitchError, ValueError) as error:
-        raise UserError(f"--setup {setup}", str(error), "--list lists the names") from error
+    _check(wanted)
     try:
         return main(wanted)
     except OtherSessionsError as error:
@@ -85,3 +72,35 @@ def explore(
     except SeedError as error:
         next_step = "take a word this very scenario has printed"
         raise UserError(f"--replay {replay}", str(error), next_step) from error
+
+
+def _check(wanted: Wanted) -> None:
+    """Refuse what cannot be searched, before anything is."""
+    from redial_broker.engine.switches import SwitchError
+    from redial_lab.explore.user_files import OwnError
+    from redial_lab.proof.explore_command import SCENARIOS
+
+    if wanted.name not in SCENARIOS:
+        what_there_is = f"use one of: {', '.join(SCENARIOS)}; or --list"
+        raise UserError(f"--scenario {wanted.name}", "there is none of that name", what_there_is)
+    if wanted.transitions < 1:
+        raise UserError(
+            f"--transitions {wanted.transitions}", "bounds the search", "pass 1 or more"
+        )
+    if wanted.walks < 0:
+        next_step = "pass 1 or more, or 0 to search"
+        raise UserError(f"--walks {wanted.walks}", "counts schedules", next_step)
+    others = wanted.vary or wanted.orders or wanted.walks
+    if wanted.fewer and others:
+        raise UserError("--fewer", "is a search of its own", "leave out --vary, --orders, --walks")
+    if wanted.against and (not wanted.file or others or wanted.fewer or wanted.replay):
+        why = "is compared with a file, by whole searches"
+        rest = "pass --file, and leave out --vary, --orders, --fewer, --walks and --replay"
+        raise UserError(f"--against {wanted.against}", why, rest)
+    try:
+        wanted.scenario()
+    except OwnError as error:
+        next_step = "docs/explorer-files.md describes the file"
+        raise UserError(wanted.file, str(error), next_step) from error
+    except (SwitchError, ValueError) as error:
+        raise UserError(f"--setup {wanted.setup}", str(error), "--list lists the names") from error

@@ -17,7 +17,7 @@ from redial_broker.engine.types import Variant
 from redial_broker.ssb.queue import Queue
 from redial_lab.explore.progress import without_ids
 from redial_lab.explore.scenario import CANCELLED, Scenario
-from redial_lab.explore.search import UNFINISHED, VIOLATED, Limits, Result, search
+from redial_lab.explore.search import UNFINISHED, VIOLATED, Limits, Result, Violation, search
 
 if TYPE_CHECKING:
     from redial_broker.exec.database import Database
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """So many outcomes of each side are printed."""
+WAYS = 3
+"""To so many outcomes of the new text alone the steps are printed, shortest first."""
 
 _CHANCE = frozenset(
     {"uniqueidentifier", "timestamp", "rowversion", "date", "time", "datetime", "smalldatetime"}
@@ -46,6 +48,10 @@ class Compared:
     both: frozenset[str]
     only_new: frozenset[str]
     only_old: frozenset[str]
+    ways: tuple[Violation, ...]
+    """The shortest way to each of ``only_new``, by the outcome's name."""
+    told: Scenario
+    """The new scenario; each of ``only_new`` counts as a violation there."""
 
     @property
     def status(self) -> int:
@@ -70,8 +76,21 @@ def compared(new: Scenario, old: Scenario, limits: Limits) -> Compared:
     if names[0] != names[1]:
         raise OtherSessionsError(f"new: {', '.join(names[0])}; old: {', '.join(names[1])}")
     past = replace(limits, past=True)
-    (result, after), (old_result, before) = _outcomes(new, past), _outcomes(old, past)
-    return Compared(result, old_result, after & before, after - before, before - after)
+    before: set[str] = set()
+    old_result = search(_naming(old, before, before), past)  # all its own are known
+    after: set[str] = set()
+    told = _naming(new, after, before)
+    result = search(told, past)
+    ways = [result.violations.pop(name) for name in [*result.violations] if name in after - before]
+    return Compared(
+        result,
+        old_result,
+        frozenset(after & before),
+        frozenset(after - before),
+        frozenset(before - after),
+        tuple(sorted(ways, key=lambda way: (len(way.path), way.name))),
+        told,
+    )
 
 
 def lines(found: Compared, new: str, old: str) -> Iterator[str]:
@@ -90,15 +109,16 @@ def lines(found: Compared, new: str, old: str) -> Iterator[str]:
             yield f"  and {len(only) - SHOWN} more"
 
 
-def _outcomes(scenario: Scenario, limits: Limits) -> tuple[Result, frozenset[str]]:
-    seen: set[str] = set()
+def _naming(scenario: Scenario, seen: set[str], known: set[str]) -> Scenario:
+    """A scenario that notes its outcomes; what is not known then is named like a violation."""
     at_the_end = scenario.at_the_end
 
     def look(world: World) -> list[str]:
-        seen.add(outcome(world))
-        return at_the_end(world)
+        found = outcome(world)
+        seen.add(found)
+        return at_the_end(world) + ([] if found in known else [found])
 
-    return search(replace(scenario, at_the_end=look), limits), frozenset(seen)
+    return replace(scenario, at_the_end=look)
 
 
 def outcome(world: World) -> str:

@@ -45,16 +45,19 @@ def held_up(world: World, seconds: float) -> list[tuple[Session, Session]]:
     counts for no state: of two waits that differ in nothing else, one is measured.
     """
     now = world.instance.clock.seconds
+    sessions = [session for _, session in sorted(world.instance.sessions.items())]
     found = []
-    for _, session in sorted(world.instance.sessions.items()):
+    for session in sessions:
+        if session.wait is None or session.wait.kind != "lock":
+            continue
+        left = seconds - (now - session.wait.since)
         seen, todo = {session.id}, [session]
         while todo:
             for holder in _holders(world, todo.pop()):
                 if holder.id not in seen:
                     seen.add(holder.id)
                     todo.append(holder)
-                    since = session.wait.since if session.wait is not None else now
-                    if _lets_time_pass(world, holder, seconds - (now - since)):
+                    if _lets_time_pass(world, holder, left):
                         found.append((session, holder))
     return found
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.switches import value
 from redial_broker.exec.trouble import disk_full
+from redial_broker.instance.requests import Batch
 from redial_lab.end_conversation import with_error
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from redial_lab.explore.world import World
 
 ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
+
+SERVER = 0
+"""Who a fault of the server strikes, where a session's id would stand."""
+
+IN_ONE_GO = 100_000
+"""Bound of statements when a session runs in one go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +64,54 @@ class Fault:
             return self.who != "reader"
         return world.name_of(session) != self.who
 
+    @property
+    def of_the_server(self) -> bool:
+        """Whether it strikes the server, and no session in particular."""
+        return not self.sql and self.kind in OF_THE_SERVER
+
+    def whom(self, world: World) -> list[int]:
+        """Whom it can strike now, by ids, in order: ``SERVER``, an operator, or sessions."""
+        if self.of_the_server:
+            return [SERVER] if OF_THE_SERVER[self.kind].may(world) else []
+        sessions = world.instance.sessions
+        if self.sql:
+            operator = world.operator(self)
+            return [operator.id] if not operator.active and operator.id in sessions else []
+        may = KINDS[self.kind].may
+        return [
+            number
+            for number, session in sorted(sessions.items())
+            if session.frames and not self.spares(world, session) and may(world, session)
+        ]
+
+    def strike(self, world: World, who: int) -> None:
+        """It happens to one of ``whom``; an operator begins."""
+        if self.of_the_server:
+            OF_THE_SERVER[self.kind].strike(world)
+            return
+        session = world.instance.sessions[who]
+        if not self.sql:
+            KINDS[self.kind].strike(world, session)
+            return
+        world.journal.save(session)
+        session.submit(Batch(self.sql))
+        if self.at_once:
+            world.instance.machine.run(session, IN_ONE_GO)
+
+    def title(self, name: str) -> str:
+        """In a trace; name: of whom it strikes."""
+        if self.of_the_server:
+            return OF_THE_SERVER[self.kind].title
+        return f"{name}{' begins' if self.sql else KINDS[self.kind].title}"
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A fault that strikes a session."""
 
     meaning: str
+    title: str
+    """In a trace, after the name of whom it strikes."""
     may: Callable[[World, Session], bool]
     """Whether it can now."""
     strike: Callable[[World, Session], None]
@@ -117,10 +166,7 @@ def _reconnect(world: World, session: Session) -> None:
 
 
 def _time_limit(world: World, session: Session) -> None:
-    timers = world.instance.engine.timers
-    world.moment.come(timers.entries["wait", session])
-    timers.cancel(None, "wait", session)
-    session.time_out()
+    world.fire(("wait", session))
 
 
 def _victim(world: World, session: Session) -> None:
@@ -161,11 +207,7 @@ def _looks(world: World) -> list[tuple[str, Any]]:  # Any: what a kind of timer 
 
 
 def _monitor_looks(world: World) -> None:
-    key = _looks(world)[0]
-    timers = world.instance.engine.timers
-    world.moment.come(timers.entries[key])
-    timers.cancel(None, *key)
-    world.instance.fire(*key)
+    world.fire(_looks(world)[0])
 
 
 def _restart(world: World) -> None:
@@ -246,8 +288,8 @@ OF_THE_SERVER: dict[str, ServerKind] = {
 }
 """Faults that strike the server."""
 
-MOVE_TIME = frozenset({"time_limit", *OF_THE_SERVER})
-"""Kinds by which time passes, or which meet everybody: the order of such a step and any other matters."""
+MEET_EVERYTHING = frozenset({"time_limit", *OF_THE_SERVER})
+"""Kinds which meet everybody, or by which time passes: the order of such a step and any other matters."""
 
 
 def known_kinds() -> list[str]:
@@ -258,11 +300,13 @@ def known_kinds() -> list[str]:
 KINDS: dict[str, Kind] = {
     "kill": Kind(
         "KILL of a session, at any yield point",
+        " is killed",
         lambda world, session: not session.is_system,  # error 6107
         _kill,
     ),
     "cancel": Kind(
         "an application cancels its batch (attention), then runs its own on_cancel",
+        ": the client cancels",
         lambda world, session: not session.background,
         lambda world, session: world.cancel(
             session, world.scenario.clients[world.clients.index(session)].on_cancel
@@ -270,22 +314,26 @@ KINDS: dict[str, Kind] = {
     ),
     "rollback": Kind(
         "an application cancels its batch and rolls its transaction back",
+        ": the client cancels and rolls back",
         lambda world, session: not session.background,
         lambda world, session: world.cancel(session, ROLLBACK),
     ),
     "lock_timeout": Kind(
         "the wait for a lock ends with 1222, however short it was",
+        ": its wait for a lock times out",
         _waits_for_a_lock,
         lambda world, session: session.time_out(),
     ),
     "reader_restart": Kind(
         "an activated reader dies; the queue's monitor may start another",
+        " dies",
         lambda world, session: session.background and not session.is_system,
         _kill,
     ),
     "pause": Kind(
         "an application's thread stands still until nobody else can go on, time limits "
         "of others run out meanwhile",
+        " stands still",
         lambda world, session: (
             not session.background
             and session.wait is None
@@ -295,17 +343,20 @@ KINDS: dict[str, Kind] = {
     ),
     "time_limit": Kind(
         "the time limit of a wait (LOCK_TIMEOUT, WAITFOR) ends while sessions that can run do not get on",
+        ": its wait times out",
         _has_a_limit,
         _time_limit,
     ),
     "reconnect": Kind(
         "an application's connection breaks: its transaction is rolled back, it connects again, gets the "
         "same @@SPID and goes on with its next batch",
+        ": its connection breaks, and is made again",
         lambda world, session: not session.background,
         _reconnect,
     ),
     "victim": Kind(
         "who waits for a lock is the victim of a deadlock, of strangers perhaps: 1205",
+        " is the victim of a deadlock",
         lambda world, session: (
             not session.is_system and session.wait is not None and session.wait.kind == "lock"
         ),
@@ -314,6 +365,7 @@ KINDS: dict[str, Kind] = {
     "disk_full": Kind(
         "a statement that needs space (INSERT, MERGE, SEND, BEGIN DIALOG, END CONVERSATION) fails with "
         "1105, before it begins or in its middle",
+        ": the disk is full",
         _may_need_room,
         _disk_full,
     ),

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from redial_broker.catalog.deadlock_xml import find_index
-from redial_broker.engine.collation import guid_of
 from redial_broker.engine.journal import MISSING
-from redial_broker.engine.keys import Descending
+from redial_broker.engine.keys import END_KEY, value_of
 from redial_broker.instance.session import Session
 
 if TYPE_CHECKING:
-    from redial_broker.engine.columns import Column
     from redial_broker.engine.needs import LockKey
     from redial_broker.engine.storage import Index, Table
     from redial_broker.exec.server import Server
@@ -113,14 +111,14 @@ def _values(table: Table, index: Index, key: Any) -> str:  # key: as the index h
         row = _at(table.rows, row)
     if row is not None:
         values = [row[ordinal] for ordinal in index.columns]
+    elif key == END_KEY:
+        return "the end"
     elif isinstance(key, tuple):
         columns = [table.columns[ordinal] for ordinal in index.columns]
-        values = [_value(column, part) for column, part in zip(columns, key, strict=False)] or [
-            *key
-        ]
+        values = [value_of(column, part) for column, part in zip(columns, key, strict=False)]
     else:
         values = [key]
-    return ", ".join(str(value) for value in values)[:60]
+    return ", ".join("NULL" if value is None else str(value) for value in values)[:60]
 
 
 def _at(index: Index, key: Any) -> Any:  # key: as above; a row, or the clustered key
@@ -130,14 +128,3 @@ def _at(index: Index, key: Any) -> Any:  # key: as above; a row, or the clustere
         before = index.writers[key][1]
         found = None if before is MISSING else before
     return found
-
-
-def _value(column: Column, part: Any) -> Any:  # as a key has it, and as the column does
-    """A part of a key as a value of its column (``engine.keys.key_part``); of a text it is what orders."""
-    if isinstance(part, Descending):
-        part = part.value
-    if column.nullable and isinstance(part, tuple):
-        part = part[1] if len(part) > 1 else "NULL"
-    if column.type.name == "uniqueidentifier" and isinstance(part, str) and part != "NULL":
-        return guid_of(part)
-    return part

@@ -25,7 +25,7 @@ from redial_lab.explore.cells import IN_NO_CELL
 from redial_lab.explore.counted import counting
 from redial_lab.explore.diverged import Diverged
 from redial_lab.explore.effects import KEPT, Digests, Effect, digests
-from redial_lab.explore.faults import MOVE_TIME, OWN_TIMERS
+from redial_lab.explore.faults import MEET_EVERYTHING, OWN_TIMERS
 from redial_lab.explore.footprints import ALL, EVERYTHING, Footprint, Lookout
 from redial_lab.explore.futures import LATE, UNKNOWN, Futures
 from redial_lab.explore.read_memory import Reads
@@ -263,7 +263,7 @@ class Persistent:
         footprint = self.look.take(step, reads)
         world.recount()
         who = actor(world, step)
-        if who is LATE or opaque or step.kind in MOVE_TIME:
+        if who is LATE or opaque or step.kind in MEET_EVERYTHING:
             footprint = ALL
         visible = self._watched() != entry.watched
         if visible:

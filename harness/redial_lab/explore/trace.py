@@ -190,7 +190,7 @@ class Trace:
         ]
         if self.victim:
             found.append(f"  the victim is {self.lanes[self.victim].name}")
-        return [*found, f"  => {self.violation}"]
+        return [*found, f"  => {self.violation or 'nothing is violated'}"]
 
     def _seen(self, step: TraceStep) -> list[str]:
         """What somebody else would see of a step."""

@@ -16,7 +16,7 @@ from redial_broker.engine.types import Message
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
 from redial_lab.explore.counted import MoreCountsError, Texts
-from redial_lab.explore.faults import KINDS, OF_THE_SERVER, OWN_TIMERS
+from redial_lab.explore.faults import IN_ONE_GO, OWN_TIMERS, SERVER, Fault
 from redial_lab.explore.heat import CountingMachine
 from redial_lab.explore.prepared import lending
 from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
@@ -72,14 +72,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CANCELLED", "GOING_ON", "Client", "Scenario", "Step", "World"]
 
-SERVER = 0
-"""Who a fault of the server strikes, where a session's id would stand."""
-
 DEFECT = "defect of the embedded broker"
 """What the name of such a violation begins with."""
-
-ACTIVATED_STEPS = 100_000
-"""Bound of statements when a reader runs in one go."""
 
 
 class World:
@@ -217,27 +211,12 @@ class World:
         return limit is None or self.progress.fired.count(kind) < limit
 
     def _faults(self) -> list[Step]:
-        steps: list[Step] = []
-        sessions = [s for _, s in sorted(self.instance.sessions.items()) if s.frames]
-        for number, fault in enumerate(self.faults):
-            if not self.progress.left[number]:
-                continue
-            if fault.sql:
-                operator = self.operators[number]
-                if not operator.active and operator.id in self.instance.sessions:
-                    steps.append(Step(fault.kind, operator.id))
-                continue
-            if fault.kind in OF_THE_SERVER:
-                if OF_THE_SERVER[fault.kind].may(self):
-                    steps.append(Step(fault.kind, SERVER))
-                continue
-            may = KINDS[fault.kind].may
-            steps += [
-                Step(fault.kind, session.id)
-                for session in sessions
-                if not fault.spares(self, session) and may(self, session)
-            ]
-        return steps
+        return [
+            Step(fault.kind, who)
+            for fault, left in zip(self.faults, self.progress.left, strict=True)
+            if left
+            for who in fault.whom(self)
+        ]
 
     def spent(self) -> list[Step]:
         """What might happen now if its budget were not spent."""
@@ -251,9 +230,9 @@ class World:
             sessions = [s.id for s in self.instance.sessions.values() if s.frames]
             found += [
                 Step(fault.kind, who)
-                for fault, left in zip(self.faults, progress.left)
+                for fault, left in zip(self.faults, progress.left, strict=True)
                 if not left
-                for who in ([SERVER] if fault.kind in OF_THE_SERVER and not fault.sql else sessions)
+                for who in ([SERVER] if fault.of_the_server else sessions)
             ]
         return found
 
@@ -264,47 +243,51 @@ class World:
         if step.kind == "run":
             session = instance.sessions[step.who]
             if self.in_one_go(session):
-                instance.machine.run(session, ACTIVATED_STEPS)
+                instance.machine.run(session, IN_ONE_GO)
             else:
                 instance.machine.run(session, single=True, acted=self.acted)
             self.client_progress()
             return
         self.journal.save(self.progress)
         if step.kind == "timer":
-            if step.who[0] in self.scenario.timer_kinds:
+            kind = step.who[0]
+            if kind in self.scenario.timer_limits:
+                self.progress.fired = tuple(sorted((*self.progress.fired, kind)))
+            if kind in self.scenario.timer_kinds:
                 self.progress.firings -= 1
-            else:
-                self.moment.come(instance.engine.timers.entries[step.who])
-            if step.who[0] in self.scenario.timer_limits:
-                self.progress.fired = tuple(sorted((*self.progress.fired, step.who[0])))
-            instance.engine.timers.cancel(None, *step.who)
-            instance.fire(*step.who)
+            self.fire(step.who, whenever=kind in self.scenario.timer_kinds)
         elif step.kind == "expire":
-            KINDS["time_limit"].strike(self, instance.sessions[step.who])
+            self.fire(("wait", instance.sessions[step.who]))
         elif step.kind == "resume":
             self.progress.paused -= {step.who}
         else:
             self._strike(step)
 
+    def fire(
+        self, timer: tuple[str, Any], *, whenever: bool = False
+    ) -> None:  # Any: as in ``fire`` above
+        """A timer happens, once; whenever: the clock need not have come to it."""
+        timers = self.instance.engine.timers
+        if not whenever:
+            self.moment.come(timers.entries[timer])
+        timers.cancel(None, *timer)
+        self.instance.fire(*timer)
+
     def _strike(self, step: Step) -> None:
         """Let a fault happen."""
-        number = next(n for n, fault in enumerate(self.faults) if fault.kind == step.kind)
-        fault, progress = self.faults[number], self.progress
-        left = list(progress.left)
+        number, fault = self._fault(step.kind)
+        left = list(self.progress.left)
         left[number] -= 1
-        progress.left = tuple(left)
-        progress.struck |= {fault.kind}
-        if fault.kind in OF_THE_SERVER and not fault.sql:
-            OF_THE_SERVER[fault.kind].strike(self)
-            return
-        session = self.instance.sessions[step.who]
-        if fault.sql:
-            self.journal.save(session)
-            session.submit(Batch(fault.sql))
-            if fault.at_once:
-                self.instance.machine.run(session, ACTIVATED_STEPS)
-        else:
-            KINDS[fault.kind].strike(self, session)
+        self.progress.left = tuple(left)
+        self.progress.struck |= {fault.kind}
+        fault.strike(self, step.who)
+
+    def _fault(self, kind: str) -> tuple[int, Fault]:
+        return next((n, fault) for n, fault in enumerate(self.faults) if fault.kind == kind)
+
+    def operator(self, fault: Fault) -> Session:
+        """Who runs that fault's sql."""
+        return self.operators[self.faults.index(fault)]
 
     def cancel(self, session: Session, tidy: str) -> None:
         """A client cancels its batch; tidy: what it runs then, before it goes on."""
@@ -423,26 +406,16 @@ class World:
         if step.kind == "timer":
             return f"a timer fires ({step.who[0]})"
         if step.who == SERVER:
-            return OF_THE_SERVER[step.kind].title
+            return self._fault(step.kind)[1].title("")
         session = self.instance.sessions[step.who]
         name = self.name_of(session)
-        if step.kind != "run":
-            said = {
-                "kill": "is killed",
-                "cancel": ": the client cancels",
-                "expire": ": its wait times out",
-                "resume": "goes on",
-                "pause": "stands still",
-                "lock_timeout": ": its wait for a lock times out",
-                "rollback": ": the client cancels and rolls back",
-                "reader_restart": "dies",
-                "reconnect": ": its connection breaks, and is made again",
-                "time_limit": ": its wait times out",
-                "victim": "is the victim of a deadlock",
-                "disk_full": ": the disk is full",
-            }.get(step.kind, "begins")
-            return f"{name}{said}" if said[0] == ":" else f"{name} {said}"
-        return f"{name}: {self._statement(session)}"
+        if step.kind == "run":
+            return f"{name}: {self._statement(session)}"
+        if step.kind == "expire":
+            return f"{name}: its wait times out"
+        if step.kind == "resume":
+            return f"{name} goes on"
+        return self._fault(step.kind)[1].title(name)
 
     def name_of(self, session: Session) -> str:
         """A session by its client's name, as an operator's, a task's, or as the queue's reader."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
 from rich.console import Console
 
-from redial_lab.explore.against import compared, lines
+from redial_lab.explore.against import WAYS, compared, lines
 from redial_lab.explore.heat import heat_map
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
@@ -21,6 +21,7 @@ from redial_lab.explore.search import (
     VIOLATED,
     Limits,
     Result,
+    Violation,
     search,
 )
 from redial_lab.explore.search_report import report
@@ -71,7 +72,7 @@ class Wanted:
     """A user's own TOML."""
     against: str = ""
     """Another, the old text."""
-    transitions: int | None = 2_000_000
+    transitions: int = 2_000_000
     """Bound of a search."""
     walks: int = 0
     """So many walks instead of a search, from seed, PCT with changes unless that is below 0."""
@@ -133,7 +134,7 @@ def main(wanted: Wanted | None = None) -> int:
         for line in heat_map(result.heat):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         worst = min(worst, result.status, key=WORST.index)
-        _show(console, searched, result, wanted)
+        _show(console, searched, result.violations.values(), wanted)
     return worst
 
 
@@ -160,21 +161,25 @@ def _results(
         yield variant.scenario, variant.result, None
 
 
-def _show(console: Console, scenario: Scenario, result: Result, wanted: Wanted) -> None:
+def _show(
+    console: Console, scenario: Scenario, violations: Iterable[Violation], wanted: Wanted
+) -> None:
     """Print the shortest trace of every violation."""
     command = "" if wanted.vary else wanted.command  # a variant's switches are no option
-    for violation in result.violations.values():
+    for violation in violations:
         console.print(f"\n{violation.name}, every step needed:", markup=False, style="bold red")
         _keep(console, evidence(scenario, violation, command), wanted)
 
 
 def _against(console: Console, scenario: Scenario, wanted: Wanted) -> int:
-    """Print what only one of two texts comes to. Raises OwnError and ValueError (other sessions)."""
+    """Print what only one of two texts comes to, and the steps to it where that is the new one. Raises
+    OwnError and ValueError (other sessions)."""
     old = load(wanted.against)[0]
     old.statements_atomic = scenario.statements_atomic
     found = compared(scenario, old, Limits(transitions=wanted.transitions))
     for line in lines(found, wanted.file, wanted.against):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+    _show(console, found.told, (*found.new.violations.values(), *found.ways[:WAYS]), wanted)
     return found.status
 
 

@@ -7,7 +7,9 @@ import pytest
 from redial.paths import ROOT
 from redial_lab.explore import Limits
 from redial_lab.explore.against import OtherSessionsError, compared, lines
-from redial_lab.explore.search import HELD, UNFINISHED, VIOLATED
+from redial_lab.explore.replay_words import decode, encode
+from redial_lab.explore.search import HELD, UNFINISHED, VIOLATED, Violation
+from redial_lab.explore.trace_files import evidence
 from redial_lab.explore.user_files import load
 
 TICKETS = ROOT / "sql" / "examples" / "tickets"
@@ -58,6 +60,12 @@ def test_what_only_the_new_text_comes_to_fails(tmp_path):
     found = compared(new, old, ALL)
     assert found.only_new == {"a: done; b: done; dbo.t: (2)"}
     assert found.status == VIOLATED
+    assert found.new.violations == {}, "an outcome is no violation of the text's own"
+    (way,) = found.ways
+    trace = evidence(found.told, way).text
+    assert "=> a: done; b: done; dbo.t: (2)" in trace
+    word = encode(new, way.path)
+    assert decode(new, word) == Violation("", way.path), "it is replayed without the old text"
 
 
 def test_a_search_that_a_limit_ended_is_no_success(tmp_path):

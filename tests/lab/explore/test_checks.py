@@ -7,7 +7,7 @@ import pytest
 from redial_lab.explore import Client, Scenario, search
 from redial_lab.explore.checks import held_up
 from redial_lab.explore.world import World
-from tests.lab.explore.test_faults import DIALOG, tables
+from tests.lab.explore.tables import DIALOG, queues
 
 HOLDS = "BEGIN TRANSACTION; UPDATE dbo.c SET n = 1 WHERE id = 1; {} COMMIT TRANSACTION;"
 WANTS = "UPDATE dbo.c SET n = 2 WHERE id = 1;"
@@ -22,7 +22,7 @@ def found(*batches: str) -> set[str]:
         return [f"{world.name_of(a)}: {world.name_of(b)}" for a, b in held_up(world, 1.0)]
 
     clients = tuple(Client(f"T{n}", (text,), "d") for n, text in enumerate(batches, 1))
-    result = search(Scenario("held", tables, clients, on_every_state=look))
+    result = search(Scenario("held", queues, clients, on_every_state=look))
     assert result.ended
     return set(result.violations)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from redial_broker.engine.switches import given
-from redial_broker.instance.instance import Instance
 from redial_lab.end_conversation import WITH_CLEANUP
 from redial_lab.explore import Client, Scenario, World, search
 from redial_lab.explore.checks import nothing_left_behind
@@ -22,16 +21,12 @@ from redial_lab.explore.faults import (
 )
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
+from tests.lab.explore.tables import DIALOG, queues
 
 TWO = (
     "BEGIN TRANSACTION; UPDATE dbo.c SET n = n + 1 WHERE id = 1; "
     "UPDATE dbo.c SET n = n + 1 WHERE id = 2; COMMIT TRANSACTION;"
 )
-DIALOG = (
-    "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE a TO SERVICE N'b' "
-    "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01);"
-)
-
 SEND_AGAIN = (
     "DECLARE @h uniqueidentifier = (SELECT conversation_handle "
     "FROM sys.conversation_endpoints WHERE is_initiator = 1); "
@@ -52,25 +47,6 @@ ISOLATION = (
     "WHERE s.session_id = @@SPID) = 2"
 )
 APPLOCK = "APPLOCK_MODE(N'public', N'x', N'Session') = N'NoLock'"
-
-
-def tables() -> Instance:
-    instance = Instance(seed=3)
-    session = instance.connect()
-    session.execute("CREATE DATABASE d;").ok()
-    session.close()
-    session = instance.connect("d")
-    for text in (
-        "CREATE TABLE dbo.c (id int NOT NULL PRIMARY KEY, n int NOT NULL);",
-        "INSERT dbo.c VALUES (1, 0), (2, 0);",
-        "CREATE QUEUE dbo.qa;",
-        "CREATE QUEUE dbo.qb;",
-        "CREATE SERVICE a ON QUEUE dbo.qa;",
-        "CREATE SERVICE b ON QUEUE dbo.qb ([DEFAULT]);",
-    ):
-        session.execute(text).ok()
-    session.close()
-    return instance
 
 
 def numbers(world: World) -> list[int]:
@@ -95,7 +71,7 @@ def found(
 
     scenario = Scenario(
         "faults",
-        tables,
+        queues,
         tuple(
             Client(f"T{n}", (text,), "d", warm if n == 1 else (), on_cancel)
             for n in range(1, clients + 1)
@@ -174,7 +150,7 @@ def test_a_monitor_looks_while_a_reader_is_busy():
     for faults, most in (((), 1), ((Fault("monitor_looks"),), 2)):
         readers.clear()
         client = Client("T", (DIALOG, DIALOG), "d", (READER[0], two))
-        scenario = Scenario("looks", tables, (client,), on_every_state=note, faults=faults)
+        scenario = Scenario("looks", queues, (client,), on_every_state=note, faults=faults)
         assert search(scenario).ended
         assert max(readers) == most
 
@@ -273,7 +249,7 @@ def test_a_connection_that_breaks_is_made_again_with_the_same_spid_and_nothing_e
     )
     client = Client("T", (first, second), "d")
     seen = set()
-    scenario = Scenario("again", tables, (client,), faults=(Fault("reconnect"),))
+    scenario = Scenario("again", queues, (client,), faults=(Fault("reconnect"),))
     scenario.at_the_end = lambda world: seen.add(told(world)) or nothing_left_behind(world)
     result = search(scenario)
     assert (result.violations, result.ended) == ({}, True)
@@ -306,7 +282,7 @@ def test_a_new_connection_knows_nothing_of_the_one_that_broke(first, second):
     for kept in ("kept", "cleared"):
         scenario = Scenario(
             "new",
-            tables,
+            queues,
             (Client("T", batches, "d", (made,)),),
             faults=(Fault("reconnect"),),
             switches={"reset_context_info": kept},
@@ -321,7 +297,7 @@ def test_a_new_connection_knows_nothing_of_the_one_that_broke(first, second):
 def test_an_application_that_is_not_let_in_again_is_gone(kind):
     """Its database was dropped while it was elsewhere: a login to it fails."""
     batches = ("USE master; SELECT 1;", "CREATE DATABASE e; DROP DATABASE d;", "SELECT 1;")
-    scenario = Scenario("gone", tables, (Client("T", batches, "d"),), faults=(Fault(kind),))
+    scenario = Scenario("gone", queues, (Client("T", batches, "d"),), faults=(Fault(kind),))
     gone = set()
     scenario.at_the_end = lambda world: gone.add(str(world.progress.killed)) or []
     result = search(scenario)
@@ -379,7 +355,7 @@ def test_a_restart_starts_nobody_for_an_empty_queue():
         "COMMIT TRANSACTION;", "COMMIT TRANSACTION; WAITFOR DELAY '00:00:01';"
     )
     client = Client("T1", (DIALOG,), "d", (reader, READER[1]))
-    world = World(Scenario("empty", tables, (client,), faults=(Fault("restart"),)))
+    world = World(Scenario("empty", queues, (client,), faults=(Fault("restart"),)))
     while any(step.kind == "run" for step in world.steps()):
         world.take(next(step for step in world.steps() if step.kind == "run"))
     assert numbers(world) == [1, 0]
@@ -394,7 +370,7 @@ def test_a_restart_starts_a_reader_that_a_killed_one_has_left_stuck():
     client = Client("T1", (DIALOG,), "d", READER)
     faults = (Fault("kill"), Fault("restart"))
     switches = {"killed_reader": "stuck"}
-    world = World(Scenario("stuck", tables, (client,), faults=faults, switches=switches))
+    world = World(Scenario("stuck", queues, (client,), faults=faults, switches=switches))
     with given(switches):
         while any(step.kind == "run" and step.who > 50 for step in world.steps()):
             world.take(next(s for s in world.steps() if s.kind == "run" and s.who > 50))
@@ -428,7 +404,7 @@ def test_each_kind_of_search_comes_to_the_same_ends(kind):
     for one in (search, persistent, reduced):
         seen: set[str] = set()
         clients = (Client("T1", (sending,), "d", READER), Client("T2", (waiting, clock), "d"))
-        scenario = Scenario("same", tables, clients, faults=(Fault(kind),), statements_atomic=True)
+        scenario = Scenario("same", queues, clients, faults=(Fault(kind),), statements_atomic=True)
         scenario.at_the_end = lambda world, seen=seen: seen.add(told(world)) or []
         scenario.watched = lambda world: None
         assert one(scenario).ended
@@ -443,7 +419,7 @@ def test_an_unknown_kind_is_refused_with_all_there_are():
 
 def test_two_faults_of_one_kind_are_refused():
     with pytest.raises(ValueError, match="twice"):
-        World(Scenario("twice", tables, (), faults=(Fault("kill"), Fault("kill"))))
+        World(Scenario("twice", queues, (), faults=(Fault("kill"), Fault("kill"))))
 
 
 def test_an_application_tidies_up_after_an_error_too():
@@ -453,7 +429,7 @@ def test_an_application_tidies_up_after_an_error_too():
         ("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;", set()),
     ):
         client = Client("T", (fails, "SELECT 1;"), "d", on_error=on_error)
-        world = World(Scenario("tidy", tables, (client,)))
+        world = World(Scenario("tidy", queues, (client,)))
         while steps := world.steps():
             world.take(steps[0])
         assert world.progress.results == [((50001,), ())], "the tidying is no outcome"
@@ -462,7 +438,7 @@ def test_an_application_tidies_up_after_an_error_too():
 
 def test_time_passes_while_everybody_waits_and_a_rewind_brings_it_back():
     world = World(
-        Scenario("delay", tables, (Client("T", ("WAITFOR DELAY '00:00:07'; SELECT 1;",), "d"),))
+        Scenario("delay", queues, (Client("T", ("WAITFOR DELAY '00:00:07'; SELECT 1;",), "d"),))
     )
     clock = world.instance.clock
     start, mark = clock.now(), world.journal.mark()

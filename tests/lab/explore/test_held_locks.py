@@ -8,6 +8,8 @@ from redial_broker.instance.instance import Instance
 from redial_lab.explore.held_locks import held_by
 
 GUID = "0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9"
+OTHER = GUID.replace("0A", "0B")
+CAME = f"INSERT dbo.T VALUES ('{OTHER}', N'Rot', NULL);"
 TABLE = f"""
 CREATE TABLE dbo.T (
     Id uniqueidentifier NOT NULL CONSTRAINT PK PRIMARY KEY, Name nvarchar(20) NULL, N int NULL
@@ -47,8 +49,16 @@ def test_every_index_of_a_deleted_row_is_named_by_its_columns():
     assert "T.IX (Grün)" in found and "T.I2 (7)" in found
 
 
-def test_a_key_without_a_row_is_what_the_key_says():
-    """Nothing stands there, and nothing did: a unique key that was looked for."""
-    other = GUID.replace("0A", "0B")
-    text = f"SELECT N FROM dbo.T WITH (HOLDLOCK, UPDLOCK) WHERE Id = '{other}';"
-    assert "T.PK" in held(text)
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (f"{CAME} DELETE dbo.T WHERE Id = '{OTHER}';", f"T.PK ({OTHER})"),
+        (f"{CAME} DELETE dbo.T WHERE Id = '{OTHER}';", "T.I2 (NULL)"),
+        ("SELECT N FROM dbo.T WITH (UPDLOCK, HOLDLOCK, INDEX (I2)) WHERE N = 5;", "T.I2 (7)"),
+        ("SELECT N FROM dbo.T WITH (UPDLOCK, HOLDLOCK, INDEX (I2)) WHERE N = 9;", "T.I2 (the end)"),
+    ],
+    ids=["came and went", "its NULL", "before a key", "behind the last"],
+)
+def test_a_key_without_a_row_is_what_the_key_says(text, named):
+    """Nothing stands there, and nothing did."""
+    assert named in held(f"SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; {text}")

@@ -8,6 +8,7 @@ import pytest
 
 from redial.cli.errors import UserError
 from redial_lab.commands.explore import explore
+from redial_lab.explore.against import WAYS
 
 
 def test_a_violation_is_kept_and_its_word_replays_it(tmp_path, capsys):
@@ -41,6 +42,7 @@ def test_the_old_text_and_the_new_are_compared(capsys):
     printed = capsys.readouterr().out
     assert f"outcomes only of the new, {NEW}: 0" in printed
     assert re.search(rf"outcomes only of the old, {OLD}: [1-9]", printed)
+    assert printed.count("every step needed:") == 1 + WAYS, "to what is violated, and to outcomes"
 
 
 @pytest.mark.parametrize(
