@@ -42,8 +42,9 @@ These run at night only, a third of them each night.
 SMALLER = """## Smaller on the gate
 
 The same tests, with less of something. A question to `full()` is yes at night. `crash_stride(N)` is a test
-that kills behind every N-th statement on the gate; at night behind those that change something, most often a
-sixth of them each night, in turns. `turn(N)` is one of so many nights. What is new here waits for the night.
+that kills behind every N-th statement on the gate; at night behind those that change something, most often an
+eighth of them each night, in turns. `turn(N)` is one of so many nights; `longest_tonight()` is yes one night
+of three. What is new here waits for the night.
 """
 
 
@@ -119,7 +120,7 @@ def smaller(path: Path, root: Path) -> Iterator[Smaller]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             continue
-        if node.func.id not in ("full", "crash_stride"):
+        if node.func.id not in ("full", "longest_tonight", "crash_stride"):
             continue
         holder: ast.AST = node
         while holder in above and not isinstance(holder, ast.FunctionDef | ast.Assign):

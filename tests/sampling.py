@@ -14,7 +14,7 @@ PART, DONE, KEEPS = "REDIAL_PART", "REDIAL_DONE", "REDIAL_KEEPS"
 """Environment variables of tests/parts.py: K/N; ids that are not run again; where outcomes are written."""
 NIGHT = "REDIAL_NIGHT"
 """Environment variable: the number of a night, or ``all`` for what several nights do in turns."""
-NIGHTS, OF_PLACES = 3, 6
+NIGHTS, OF_PLACES = 3, 8
 """Nights in which each case that the gate leaves out has had its turn, and each place of a kill."""
 LEFT_OUT = ("sampled", "nightly")
 """Markers of what the gate may leave out."""
@@ -41,13 +41,18 @@ def has_turn(id: str) -> bool:
     return number % NIGHTS == turn(NIGHTS)
 
 
+def longest_tonight() -> bool:
+    """Whether this night's turn has the longest searches: one night of three."""
+    return os.environ.get(FULL) == "1" and turn(NIGHTS) == 0
+
+
 def every_night() -> bool:
     """Whether all is wanted that several nights do in turns."""
     return os.environ.get(NIGHT) == "all"
 
 
 def tonight(places: Sequence[int]) -> Sequence[int]:
-    """A sixth of where a test kills, in turns; all with REDIAL_CRASH_STRIDE=1."""
+    """An eighth of where a test kills, in turns; all with REDIAL_CRASH_STRIDE=1."""
     all_of_them = every_night() or os.environ.get("REDIAL_CRASH_STRIDE")
     return places if all_of_them else places[turn(OF_PLACES) :: OF_PLACES]
 

@@ -9,7 +9,7 @@ import pytest
 
 from redial_lab.explore import Limits, Scenario, search
 from redial_lab.proof.audit_setups import two_phase
-from tests.sampling import full
+from tests.sampling import longest_tonight
 
 from .bounds import far_enough, most
 
@@ -23,7 +23,7 @@ def clean(scenario: Scenario, limits: Limits) -> None:
 
 
 def test_two_callers_a_reader_a_recycle_and_a_kill_anywhere_lose_nothing():
-    clean(two_phase(kills=1), most(3_000))
+    clean(two_phase(kills=1), Limits() if longest_tonight() else Limits(transitions=3_000))
 
 
 def test_callers_with_transactions_of_their_own_do_not_deadlock_with_the_reader():
@@ -39,15 +39,15 @@ def test_callers_with_transactions_of_their_own_do_not_deadlock_with_the_reader(
 def test_a_sender_that_dies_or_is_cancelled_at_any_statement_leaves_nothing_behind(
     in_transaction, warm, rcsi, fault
 ):
-    """No message half sent, no lock, no open transaction, no orphan dialog; with --full two timer
-    firings."""
+    """No message half sent, no lock, no open transaction, no orphan dialog; one night of three
+    two timer firings."""
     clean(
         two_phase(
             in_transaction=in_transaction,
             warm=warm,
             cold=not warm,
             rcsi=rcsi,
-            firings=2 if full() else 1,
+            firings=2 if longest_tonight() else 1,
             **{fault: 1},
         ),
         Limits(),
