@@ -33,5 +33,7 @@ class Engine:
         self.locks.unchanged_rows = value(self, "plain_read_locks") == "every row"
         self.transactions = TransactionManager(self.journal, self.locks)
         self.meter = Meter()
+        self.clock_jumps = False
+        """Of a search: time may pass between two statements of one session."""
         self.access = Access(self.locks, self.meter)
         self.hobt_ids = HobtIds(self.journal)

@@ -6,7 +6,7 @@ resolution, as the server does), and again when the database's schema has change
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
@@ -15,6 +15,8 @@ from redial_broker.exec import fmtonly
 from redial_broker.exec.completions import told
 from redial_broker.exec.context import Context
 from redial_broker.exec.expressions import Scope
+from redial_broker.exec.functions.catalog import OTHERS_CHANGE
+from redial_broker.exec.functions.dates import CLOCK
 from redial_broker.exec.program import Program, StatementInfo
 from redial_broker.exec.registry import FLOW, REGISTRY, Compile, Run, describe
 from redial_broker.exec.steps import end_of_program, jump, lazy_step
@@ -68,6 +70,7 @@ class ProgramCompiler:
         self.program.code.append(step)
         line = self.program.source.line(node.pos) if node is not None else 0
         info = StatementInfo(node, line, shared, pc + 1)
+        info.reads_clock = node is not None and ast.noted(node, asks_the_time)
         info.told = told(node) if tells is None else tells
         self.program.infos.append(info)
         return pc
@@ -199,8 +202,19 @@ def names_objects(node: ast.Node) -> bool:
         isinstance(part, (ast.TableRef, ast.FunctionTable, ast.NextValueFor))
         or isinstance(getattr(part, "target", None), ast.ObjectName)
         or calls_function(part)
+        or _calls(part, OTHERS_CHANGE)
+        or (isinstance(part, ast.GlobalVariable) and part.name.upper() == "@@DBTS")
         for part in node.walk()
     )
+
+
+def asks_the_time(node: ast.Node) -> bool:
+    """Whether a node reads the clock."""
+    return any(_calls(part, CLOCK) for part in node.walk())
+
+
+def _calls(part: ast.Node, names: Container[str]) -> bool:
+    return isinstance(part, ast.FunctionCall) and part.name.parts[-1].upper() in names
 
 
 def compile_program(

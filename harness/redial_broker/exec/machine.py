@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from redial_broker.engine.locks import Resource
     from redial_broker.engine.transactions import Transaction
+    from redial_broker.exec.program import StatementInfo
     from redial_broker.exec.session import SessionState
 
 READY, WAITING, FINISHED, LONG = "ready", "waiting", "finished", "long"
@@ -77,6 +78,11 @@ def _keeps_its_moment(wait: Any) -> bool:
         *resource.granted.values(),
         *(request.mode for request in resource.waiting),
     }
+
+
+def others_matter(session: SessionState, info: StatementInfo) -> bool:
+    """Whether it makes a difference to a statement if others come before it: it is a step of its own."""
+    return info.shared or (info.reads_clock and session.engine.clock_jumps)
 
 
 class Machine:
@@ -139,7 +145,7 @@ class Machine:
                     if budget <= 0:
                         return READY
                     budget -= 1
-                    if single and infos[pc].shared:
+                    if single and others_matter(session, infos[pc]):
                         if done_shared:
                             return READY
                         done_shared = True

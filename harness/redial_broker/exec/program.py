@@ -43,6 +43,7 @@ class StatementInfo:
     """The CATCH block an error in it goes to."""
     told: int = 0
     """What the client is told when it has succeeded (``completions.told``)."""
+    reads_clock: bool = False
 
 
 @dataclass(slots=True)

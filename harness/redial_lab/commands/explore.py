@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redial.cli.errors import UserError, command
 
 if TYPE_CHECKING:
+    from redial_lab.explore.user_files import OwnError
     from redial_lab.proof.explore_command import Wanted
 
 
@@ -36,6 +38,7 @@ def explore(
     from redial_lab.explore.against import OtherSessionsError
     from redial_lab.explore.replay_words import SeedError
     from redial_lab.explore.user_files import OwnError
+    from redial_lab.explore.world import EndlessError
     from redial_lab.proof.explore_command import Wanted, main
 
     if explain_hash or list:
@@ -68,7 +71,11 @@ def explore(
         same = "name the same sessions in both files, in the same order"
         raise UserError(f"--against {against}", str(error), same) from error
     except OwnError as error:
-        raise UserError(against, str(error), "docs/explorer-files.md describes the file") from error
+        raise _file_error(against, error) from error
+    except EndlessError as error:
+        raise UserError(
+            file or setup or scenario, str(error), "let the loop end, or touch a table"
+        ) from error
     except SeedError as error:
         next_step = "take a word this very scenario has printed"
         raise UserError(f"--replay {replay}", str(error), next_step) from error
@@ -78,7 +85,7 @@ def _check(wanted: Wanted) -> None:
     """Refuse what cannot be searched, before anything is."""
     from redial_broker.engine.switches import SwitchError
     from redial_lab.explore.user_files import OwnError
-    from redial_lab.proof.explore_command import SCENARIOS
+    from redial_lab.proof.explore_command import SCENARIOS, Wanted
 
     if wanted.name not in SCENARIOS:
         what_there_is = f"use one of: {', '.join(SCENARIOS)}; or --list"
@@ -87,6 +94,12 @@ def _check(wanted: Wanted) -> None:
         raise UserError(
             f"--transitions {wanted.transitions}", "bounds the search", "pass 1 or more"
         )
+    usual = Wanted()
+    if wanted.file and (wanted.setup or wanted.name != usual.name):
+        one = "pass one of --file, --setup, --scenario"
+        raise UserError(f"--file {wanted.file}", "says what is searched", one)
+    if not wanted.walks and (wanted.seed, wanted.changes) != (usual.seed, usual.changes):
+        raise UserError("--seed, --changes", "belong to walks", "pass --walks N as well")
     if wanted.walks < 0:
         next_step = "pass 1 or more, or 0 to search"
         raise UserError(f"--walks {wanted.walks}", "counts schedules", next_step)
@@ -100,7 +113,16 @@ def _check(wanted: Wanted) -> None:
     try:
         wanted.scenario()
     except OwnError as error:
-        next_step = "docs/explorer-files.md describes the file"
-        raise UserError(wanted.file, str(error), next_step) from error
+        raise _file_error(wanted.file, error) from error
     except (SwitchError, ValueError) as error:
         raise UserError(f"--setup {wanted.setup}", str(error), "--list lists the names") from error
+    if wanted.out:
+        try:
+            Path(wanted.out).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"--out {wanted.out}", str(error), "name a folder") from error
+
+
+def _file_error(file: str, error: OwnError) -> UserError:
+    lines = "".join(f"\n  - {line}" for line in error.problems)
+    return UserError(file, lines, "docs/explorer-files.md describes the file")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.switches import value
+from redial_broker.exec.machine import others_matter
 from redial_broker.exec.trouble import disk_full
 from redial_broker.instance.requests import Batch
 from redial_lab.end_conversation import with_error
@@ -25,7 +26,7 @@ SERVER = 0
 """Who a fault of the server strikes, where a session's id would stand."""
 
 IN_ONE_GO = 100_000
-"""Bound of statements when a session runs in one go."""
+"""Bound of statements in one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def _may_need_room(world: World, session: Session) -> bool:
 def _is_local(session: Session) -> bool:
     """Whether it comes to a statement that touches its own variables only: another may be behind it."""
     frame = session.frames[-1]
-    return not frame.program.infos[frame.pc].shared
+    return not others_matter(session, frame.program.infos[frame.pc])
 
 
 def _disk_full(world: World, session: Session) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LONGEST = 900.0
 """Seconds of virtual time a script may take."""
+BUSIEST = 5_000
+"""Turns of statements in which no time may pass."""
 
 _SECTION = re.compile(r"^-- =+ (SETUP|WINDOW \d+|CLEAN-UP) =+$", re.MULTILINE)
 _MARK = re.compile(
@@ -37,7 +39,7 @@ _MARK = re.compile(
 
 
 class PlayError(Exception):
-    """The script could not be run: a batch of SETUP or CLEAN-UP failed."""
+    """The script could not be run: a batch of SETUP or CLEAN-UP failed, or a window never ends."""
 
 
 class _Sink(RecordingSink):
@@ -143,7 +145,7 @@ def sections(text: str) -> dict[str, str]:
 def play(text: str, scenario: Scenario) -> Played:
     """Run SETUP, then all windows at once, then CLEAN-UP.
 
-    Raises PlayError when SETUP or CLEAN-UP fails.
+    Raises PlayError when SETUP or CLEAN-UP fails, or a window goes on for ever.
     """
     return _Player(text, scenario).run()
 
@@ -155,6 +157,8 @@ class _Player:
         self.played = Played()
         self.windows: list[_Window] = []
         self.noticed: set[str] = set()
+        self.busy = 0
+        """Turns since time has passed."""
 
     def run(self) -> Played:
         """Everything in its order."""
@@ -237,6 +241,9 @@ class _Player:
             ):
                 self.played.waited.add(window.number)
         if busy or any(not w.running and w.batches and not w.dead for w in self.windows):
+            self.busy += 1
+            if self.busy > BUSIEST:
+                raise PlayError(f"a window was not done after {BUSIEST:,} statements")
             return True
         due = instance.next_due()
         if due is None or not any(w.running for w in self.windows):
@@ -244,6 +251,7 @@ class _Player:
         if instance.clock.now() + due > ends:
             return False
         instance.clock.advance(due)
+        self.busy = 0
         return True
 
     def begin(self, window: _Window) -> None:

@@ -54,7 +54,9 @@ def decode(scenario: Scenario, text: str) -> Violation:
             world.take(step)
             path.append(step)
     now = world.hash().hex()[:DIGITS]
-    if end and end != now:
+    if not end:
+        raise SeedError("its end is missing: @ and the state it comes to, as it was printed")
+    if end != now:
         raise SeedError(
             f"the path ends in state {now}, not in {end}: the scenario, its scripts or "
             "the broker have changed since"

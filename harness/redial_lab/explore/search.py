@@ -28,7 +28,8 @@ NOT_COVERED = (
     "and their kin) or of a definition, which is one step unless it waits; that a change may write some "
     "rows before it has read the others; a wait's time limit (LOCK_TIMEOUT, WAITFOR) that ends, or a "
     "queue monitor that looks, while a session can run, unless a fault (time_limit, monitor_looks) "
-    "brings it; a value kept in a place where no test has hidden one."
+    "brings it; an answer that is lost when all of its batch is done, so that an application takes for "
+    "failed what is committed; a value kept in a place where no test has hidden one."
 )
 """What *exhausted* and *reduced* leave out. It stands beside the words wherever they are printed;
 docs/glossary.md has it for pages written by hand."""
@@ -39,7 +40,7 @@ ATOMIC = "each statement in one step"
 HELD, VIOLATED, UNFINISHED, IN_VAIN = 0, 1, 3, 4
 """Exit statuses: nothing is violated and all was seen (exhausted or reduced); something is violated;
 nothing is, but not all was seen; nothing is, but a claim never had anything to say (a witness of
-it was not met). What cannot be searched at all is 2, or 1 as for any command."""
+it was not met), or no batch was ever done. What cannot be searched at all is 2, or 1 as for any command."""
 
 ALSO = "; "
 """Between the names of what a replayed path meets at once; a name may have commas."""
@@ -114,6 +115,8 @@ class Result:
     """Of walks."""
     taken: Counter[str] = field(default_factory=Counter)
     """Steps by kind."""
+    endings: Counter[tuple[str, int, tuple[int, ...]]] = field(default_factory=Counter)
+    """Of the states at rest, in how many a session's batch (from 1) had ended with these errors."""
     accounts: Counter[str] = field(default_factory=Counter)
     """Of the states at rest, how many had each total."""
     violations: dict[str, Violation] = field(default_factory=dict)
@@ -132,6 +135,8 @@ class Result:
             self._witness(world, at_rest)
         if at_rest:
             self.ends += 1
+            for client, results in zip(world.scenario.clients, world.progress.results):
+                self.endings.update((client.name, n, r) for n, r in enumerate(results, 1))
             if world.scenario.account is not None:
                 self.accounts[str(world.scenario.account(world))] += 1
         for name in names:
@@ -210,11 +215,16 @@ class Result:
         return not self.bounded_by
 
     @property
+    def nothing_done(self) -> bool:
+        """Whether each batch that ended had an error, each time."""
+        return bool(self.endings) and all(numbers for _, _, numbers in self.endings)
+
+    @property
     def status(self) -> int:
         """The exit status that says the same."""
         if self.violations:
             return VIOLATED
-        if self.unseen and self.ended:
+        if self.ended and (self.unseen or self.nothing_done):
             return IN_VAIN
         return HELD if self.verdict in (EXHAUSTED, REDUCED) else UNFINISHED
 

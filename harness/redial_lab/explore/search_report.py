@@ -70,12 +70,24 @@ def _looked_at(scenario: Scenario, result: Result, read: set[str] | None) -> Ite
     fixed = sorted((read or set()) - set(scenario.switches))
     if fixed:
         yield f"not varied   {len(fixed)} switches had one value each (--vary): {', '.join(fixed)}"
+    yield from _never_done(scenario, result)
     for name in result.unseen:
         yield f"in vain      {name}: this was never so"
     claims = {witness.claim for witness in scenario.witnesses}
     if claims:
         met = len(scenario.witnesses) - len(result.unseen)
         yield f"witnesses    {met} of {len(scenario.witnesses)} met, for {len(claims)} claims"
+
+
+def _never_done(scenario: Scenario, result: Result) -> Iterator[str]:
+    """Batches that were never seen to end without an error: a name misspelled, perhaps."""
+    for client in scenario.clients if result.ends else ():
+        for number in range(1, len(client.batches) + 1):
+            found = {e for name, n, e in result.endings if (name, n) == (client.name, number)}
+            if () not in found:
+                errors = sorted({str(error) for numbers in found for error in numbers})
+                how = f"error {', '.join(errors)} each time" if errors else "it never ended"
+                yield f"never done   {client.name}, batch {number}: {how}"
 
 
 def _chance(states: int) -> str:

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from redial_broker.engine.inside import ATOMIC
-from redial_broker.exec.machine import READY, Machine
 from redial_broker.instance.session import Session
 from redial_lab.explore.held_locks import Held, held_by
 from redial_lab.explore.replay_words import encode
 from redial_lab.explore.search import Violation
+from redial_lab.explore.tracing_machine import Place, TracingMachine, place_of
 from redial_lab.explore.world import CANCELLED, GOING_ON, Scenario, Step, World
 
 if TYPE_CHECKING:
     import redial_broker.ssb.queue
     from redial_broker.engine.locks import Deadlock
-    from redial_broker.exec.program import Frame
-    from redial_broker.exec.session import SessionState
     from redial_lab.explore.world import Searchable
 
     class ActivatedQueue(redial_broker.ssb.queue.Queue):
@@ -31,36 +28,8 @@ if TYPE_CHECKING:
         activation: redial_broker.ssb.queue.Activation
 
 
-SHORT = 90
-"""Characters of a statement in one line."""
-
 TIDIES = -2
 """Stands for the number of a batch: what a client runs after it cancelled one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A statement."""
-
-    module: str
-    """Database.schema.name, "" in a client's batch or dynamic text; start and end: offsets in
-    ``source``."""
-    line: int
-    start: int
-    end: int
-    source: str = field(repr=False)
-    dynamic: bool = False
-    """The text of an EXECUTE or sp_executesql."""
-
-    @property
-    def text(self) -> str:
-        """The statement in one line."""
-        return " ".join(self.source[self.start : self.end].split())
-
-    def __str__(self) -> str:
-        """Module, line and the beginning of the statement."""
-        name = self.module.rpartition(".")[2] or ("dynamic text" if self.dynamic else "batch")
-        return f"{name} line {self.line}: {self.text[:SHORT]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,75 +181,6 @@ class Trace:
         if now.waits is None and step is self.steps[-1]:
             return self.standing.get(key, now)
         return now
-
-
-class Noted(NamedTuple):
-    """A statement that a session has run."""
-
-    session: Session
-    place: Place
-    shared: bool
-    waited: bool
-    left: bool
-    """shared, waited, left: as ``Statement`` has them."""
-
-
-class TracingMachine(Machine):
-    """A machine that notes every statement it runs. Runs what ``Machine`` would run."""
-
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine.finished)
-        self.noted: list[Noted] = []
-
-    def run(
-        self,
-        session: SessionState,
-        budget: int = 1_000_000,
-        *,
-        single: bool = False,
-        acted: int = ATOMIC,
-    ) -> str:
-        """As ``Machine.run``, one statement at a time."""
-        shared_done = False
-        status = READY
-        while session.frames and budget > 0:
-            if (
-                session.pending is not None
-            ):  # an error comes first: its handler runs, if there is one
-                status = super().run(session, 0)
-            else:
-                frame = session.frames[-1]
-                info = frame.program.infos[frame.pc]
-                if single and shared_done and info.shared:
-                    return READY
-                shared_done = shared_done or info.shared
-                place = place_of(frame)
-                status = super().run(session, 1, acted=acted)
-                budget -= 1
-                if place is not None:
-                    waited = session.wait is not None
-                    left = session.to_be_run_again and not waited
-                    self.noted.append(
-                        Noted(cast(Session, session), place, info.shared, waited, left)
-                    )
-            if status != READY:
-                return status
-        return status
-
-
-def place_of(frame: Frame) -> Place | None:
-    """The statement a frame is at; None where it has none."""
-    program = frame.program
-    info = program.infos[frame.pc]
-    if info.node is None:
-        return None
-    return Place(
-        program.full_name if program.name else "",
-        info.line,
-        info.node.pos,
-        info.node.end,
-        program.source.text,
-    )
 
 
 class _Recorder:

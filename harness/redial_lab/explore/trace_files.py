@@ -85,7 +85,7 @@ def _played(made: Script, trace: Trace) -> tuple[bool, str]:
     except PlayError as error:
         return False, f"could not be played on the embedded broker: {error}"
     names = trace.violation.split(ALSO) if trace.violation else []
-    if names and set(names) <= set(played.met):
+    if trace.violation in played.met or (names and set(names) <= set(played.met)):
         return True, f"{how}: meets {trace.violation!r}"
     found = ", ".join(played.met) or "nothing"
     return False, f"{how}: meets {found}, so a server may not show {trace.violation!r} by it either"

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from redial.tsql import TsqlSyntaxError, split_batches
+from redial.tsql import TsqlSyntaxError, parse_batch, split_batches
+from redial_broker.engine.errors import SqlError
 from redial_broker.engine.switches import SwitchError, known, shown
 from redial_broker.instance.instance import Instance
+from redial_broker.instance.overheard import heard
+from redial_broker.instance.requests import Batch
 from redial_lab.explore.checks import Check, all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.faults import OF_THE_SERVER, Fault, known_kinds
 from redial_lab.explore.message_accounts import Ledger, Places, balanced
@@ -23,7 +27,15 @@ from redial_lab.explore.scenario import LIVELOCK
 from redial_lab.explore.world import Client, Scenario, World
 
 if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from redial_broker.engine.types import Message
+    from redial_broker.instance.results import Collector
+    from redial_broker.instance.session import Session
     from redial_lab.explore.queries import Row
+
+LONGEST = 10_000
+"""So many thousand statements a batch of a script may run."""
 
 
 class OwnError(ValueError):
@@ -125,10 +137,7 @@ def load(path: Path | str) -> tuple[Scenario, SearchPart]:
     try:
         own = OwnFile.model_validate(data)
     except ValidationError as error:
-        raise OwnError(
-            str(path),
-            [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()],
-        ) from None
+        raise OwnError(str(path), [*dict.fromkeys(map(_said, error.errors()))]) from None
     problems = _problems(own, path.parent)
     if problems:
         raise OwnError(str(path), problems)
@@ -139,17 +148,70 @@ def load(path: Path | str) -> tuple[Scenario, SearchPart]:
             _asked(world, f"invariant {invariant.name!r}", invariant.sql)
         if scenario.account is not None:
             scenario.account(world)
+    except SqlError as error:  # nobody comes into it
+        told = f"database: {own.database}: Msg {error.number}: {error.text}"
+        raise OwnError(str(path), [told]) from error
     except (AssertionError, QueryError, ValueError) as error:
         raise OwnError(str(path), [str(error)]) from error
+    queues = {queue.name for queue in world.instance.server.database(own.database).broker.queues()}
+    world.close()
+    unknown = sorted(set(own.search.in_one_go) - queues)
+    if unknown:
+        told = f"in_one_go: no queue {', '.join(unknown)}; there are: {', '.join(sorted(queues))}"
+        raise OwnError(str(path), [told])
     return scenario, own.search
+
+
+def _said(error: ErrorDetails) -> str:
+    """What is wrong with a field, and where it stands; entries count from 1."""
+    *above, last = error["loc"]
+    place = ".".join(f"{p + 1}" if isinstance(p, int) else p for p in (*above, last))
+    if error["type"] != "extra_forbidden":
+        return f"{place}: {error['msg']}"
+    part: type[_Section] = OwnFile
+    for name in above:
+        if isinstance(name, str):
+            part = _PARTS[name]
+    known_ones = list(part.model_fields)
+    near = get_close_matches(str(last), known_ones, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known_ones)}"
+    return f"{place}: there is no such key; {hint}"
+
+
+_PARTS: dict[str, type[_Section]] = {
+    "session": SessionPart,
+    "invariant": InvariantPart,
+    "fault": FaultPart,
+    "accounting": AccountingPart,
+    "search": SearchPart,
+}
+"""Parts of a file by the keys they stand under."""
 
 
 def _problems(own: OwnFile, folder: Path) -> list[str]:
     """What is wrong between the fields."""
     problems = [
-        f"scripts: {name}: there is no such file beside this one"
+        f"scripts: {name}: {'is a folder' if (folder / name).is_dir() else 'there is no such file'}"
+        " (relative to this one)"
         for name in own.scripts
         if not (folder / name).is_file()
+    ]
+    named = [own.name, *(s.name for s in own.session), *(i.name for i in own.invariant)]
+    problems += [
+        f"name {name!r}: has a character that is not printed"
+        for name in named
+        if not name.isprintable()
+    ]
+    problems += [
+        f"session {part.name}: {where}: {error}"
+        for part in own.session
+        for where, text in (
+            *((f"batch {number}", text) for number, text in enumerate(part.batches, 1)),
+            *(("warm", text) for text in part.warm),
+            ("on_cancel", part.on_cancel),
+            ("on_error", part.on_error),
+        )
+        if (error := _unread(text))
     ]
     names = [part.name for part in own.session]
     problems += [
@@ -184,6 +246,15 @@ def _problems(own: OwnFile, folder: Path) -> list[str]:
         except SwitchError as error:
             problems.append(f"switches: {error}")
     return problems
+
+
+def _unread(text: str) -> str:
+    """Why a batch cannot be read at all; "" where it can."""
+    try:
+        parse_batch(text)
+    except TsqlSyntaxError as error:
+        return f"line {error.line}: Msg {error.number}: {error.message}"
+    return ""
 
 
 def _scenario(own: OwnFile, folder: Path) -> Scenario:
@@ -281,6 +352,22 @@ def _asked(world: World, what: str, sql: str) -> list[Row] | None:
         raise QueryError(f"{what}: {error}") from None
 
 
+def _run(instance: Instance, session: Session, sql: str, place: str) -> Message | None:
+    """A batch of a script; its first error. Raises AssertionError for one that does not end."""
+    heard(session.database.name, sql)
+    collector = cast("Collector", session.sink)
+    collector.clear()
+    session.submit(Batch(sql))
+    turns = 0
+    while instance.pump():
+        turns += 1
+        if turns > LONGEST:
+            raise AssertionError(
+                f"{place}: it has run {LONGEST:,} thousand statements: a loop that never ends?"
+            )
+    return collector.error()
+
+
 def _prepared(own: OwnFile, folder: Path) -> Instance:
     """An instance on a virtual clock with the scripts run. Raises AssertionError naming the place
     of the first error.
@@ -294,11 +381,10 @@ def _prepared(own: OwnFile, folder: Path) -> Instance:
             raise AssertionError(f"{name}: {error}") from None
         for sql, line, count in batches:
             for _ in range(count):
-                # The parser's error has that name too; another would be other code to `sources`.
-                error = session.execute(sql).error()  # type: ignore[misc]
-                if error is not None:
+                failed = _run(instance, session, sql, f"{name}, line {line}")
+                if failed is not None:
                     raise AssertionError(
-                        f"{name}, line {line + error.line - 1}: Msg {error.number}: {error.text}"
+                        f"{name}, line {line + failed.line - 1}: Msg {failed.number}: {failed.text}"
                     )
     session.close()
     instance.run()

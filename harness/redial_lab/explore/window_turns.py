@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from redial_lab.explore.faults import OF_THE_SERVER
-from redial_lab.explore.trace import Lane, Place, Statement, Trace, TraceStep
+from redial_lab.explore.trace import Lane, Statement, Trace, TraceStep
+from redial_lab.explore.tracing_machine import Place
 
 if TYPE_CHECKING:
     from redial_lab.explore.held_locks import Waiting

@@ -19,7 +19,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from redial_lab.explore.installation import Installation
 from redial_lab.explore.stops import NoPlace, create_or_alter, with_stops
-from redial_lab.explore.trace import TIDIES, Lane, Place, Trace, TraceStep
+from redial_lab.explore.trace import TIDIES, Lane, Trace, TraceStep
+from redial_lab.explore.tracing_machine import Place
 from redial_lab.explore.window_turns import (
     DEADLY,
     LIMIT,

@@ -13,10 +13,11 @@ from redial_broker.engine.journal import Part
 from redial_broker.engine.locks import Deadlock
 from redial_broker.engine.switches import given
 from redial_broker.engine.types import Message
+from redial_broker.exec.machine import others_matter
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
 from redial_lab.explore.counted import MoreCountsError, Texts
-from redial_lab.explore.faults import IN_ONE_GO, OWN_TIMERS, SERVER, Fault
+from redial_lab.explore.faults import IN_ONE_GO, MEET_EVERYTHING, OWN_TIMERS, SERVER, Fault
 from redial_lab.explore.heat import CountingMachine
 from redial_lab.explore.prepared import lending
 from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
@@ -74,6 +75,10 @@ __all__ = ["CANCELLED", "GOING_ON", "Client", "Scenario", "Step", "World"]
 
 DEFECT = "defect of the embedded broker"
 """What the name of such a violation begins with."""
+
+
+class EndlessError(RuntimeError):
+    """A step of a session does not end; the text says whose, and where."""
 
 
 class World:
@@ -140,6 +145,9 @@ class World:
         self._report_deadlock = self.instance.engine.locks.on_deadlock
         self.instance.engine.locks.on_deadlock = self._deadlock
         self.journal.recording = self.instance.searched = True
+        self.instance.engine.clock_jumps = any(
+            not fault.sql and fault.kind in MEET_EVERYTHING for fault in self.faults
+        )
         for number in range(len(self.clients)):
             self._next_batch(number)
 
@@ -158,7 +166,7 @@ class World:
 
     def close(self) -> None:
         """Nobody looks at it any more, wherever it stands: its instance may serve others."""
-        self.instance.searched = False
+        self.instance.searched = self.instance.engine.clock_jumps = False
         self.instance.listener = None
         if self.counting is not None:
             self.counting.close()
@@ -238,14 +246,15 @@ class World:
 
     # ------------------------------------------------------------------ letting it happen
     def take(self, step: Step) -> None:
-        """Let one transition happen."""
+        """Let one transition happen. Raises EndlessError."""
         instance = self.instance
         if step.kind == "run":
             session = instance.sessions[step.who]
             if self.in_one_go(session):
                 instance.machine.run(session, IN_ONE_GO)
             else:
-                instance.machine.run(session, single=True, acted=self.acted)
+                instance.machine.run(session, IN_ONE_GO, single=True, acted=self.acted)
+            self._check_stopped(session)
             self.client_progress()
             return
         self.journal.save(self.progress)
@@ -262,6 +271,19 @@ class World:
             self.progress.paused -= {step.who}
         else:
             self._strike(step)
+
+    def _check_stopped(self, session: Session) -> None:
+        """Raise EndlessError where a step has not come to its end."""
+        if not session.frames or session.wait is not None or session.to_be_run_again:
+            return
+        frame = session.frames[-1]
+        if self.in_one_go(session) or not (
+            session.portions is not None or others_matter(session, frame.program.infos[frame.pc])
+        ):
+            raise EndlessError(
+                f"{self.name_of(session)}: {self._statement(session)}: it has run {IN_ONE_GO:,} "
+                "statements that nobody else can see, one after the other: a loop that never ends?"
+            )
 
     def fire(
         self, timer: tuple[str, Any], *, whenever: bool = False

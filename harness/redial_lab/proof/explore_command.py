@@ -167,7 +167,8 @@ def _show(
     """Print the shortest trace of every violation."""
     command = "" if wanted.vary else wanted.command  # a variant's switches are no option
     for violation in violations:
-        console.print(f"\n{violation.name}, every step needed:", markup=False, style="bold red")
+        title = f"\n{violation.name}, every step needed:"
+        console.print(title, markup=False, style="bold red", soft_wrap=True)
         _keep(console, evidence(scenario, violation, command), wanted)
 
 

@@ -68,6 +68,14 @@ def test_what_only_the_new_text_comes_to_fails(tmp_path):
     assert decode(new, word) == Violation("", way.path), "it is replayed without the old text"
 
 
+def test_a_way_that_windows_can_take_is_said_to_come_to_its_outcome(tmp_path):
+    other = "UPDATE dbo.t SET n = 7;"
+    found = compared(own(tmp_path, "new", other), own(tmp_path, "old", AT_ONCE), ALL)
+    (way,) = found.ways
+    shown = evidence(found.told, way)
+    assert shown.met, shown.verdict
+
+
 def test_a_search_that_a_limit_ended_is_no_success(tmp_path):
     new, old = own(tmp_path, "new", AT_ONCE), own(tmp_path, "old", AT_ONCE)
     assert compared(new, old, Limits(transitions=2)).status == UNFINISHED

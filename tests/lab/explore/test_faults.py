@@ -447,3 +447,16 @@ def test_time_passes_while_everybody_waits_and_a_rewind_brings_it_back():
     assert clock.now() == start + 7
     world.journal.rewind(mark)
     assert clock.now() == start
+
+
+@pytest.mark.parametrize(
+    "between", ["", "UPDATE dbo.c SET n = 1 WHERE id = 1;"], ids=["nothing", "a change"]
+)
+def test_the_clock_may_be_set_between_two_readings_of_it(between):
+    text = (
+        f"DECLARE @a datetime2 = SYSDATETIME(); {between} "
+        "IF DATEDIFF(minute, @a, SYSDATETIME()) > 30 UPDATE dbo.c SET n = 9 WHERE id = 2;"
+    )
+    for kind, late in (("clock_ahead", True), ("kill", False)):
+        seen, _ = found(text, Fault(kind))
+        assert any(", 9]" in rows for rows in seen) is late

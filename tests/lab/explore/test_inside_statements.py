@@ -303,3 +303,30 @@ def test_the_time_is_one_and_the_same_however_long_a_statement_waits():
     )
     made = scenario(at, slow, at_the_end=lambda world: [f"{len(set(rows(world, 'Log')))} moments"])
     assert set(search(made).violations) == {"1 moments"}
+
+
+@pytest.mark.parametrize(
+    "asks",
+    ["IDENT_CURRENT('dbo.Ids')", "OBJECT_ID('dbo.New')", "@@DBTS"],
+)
+def test_others_come_in_before_a_function_that_tells_what_they_change(asks):
+    """A asks twice; B makes that another answer in between."""
+    twice = (
+        f"DECLARE @a sql_variant = {asks}; DECLARE @b sql_variant = {asks}; "
+        "IF @a <> @b OR (@a IS NULL AND @b IS NOT NULL) INSERT dbo.Log VALUES (1);"
+    )
+    changes = "INSERT dbo.Ids DEFAULT VALUES; CREATE TABLE dbo.New (N int NULL);"
+    made = scenario(twice, changes, at_the_end=lambda world: [f"{len(rows(world, 'Log'))} rows"])
+    made.prepare = with_ids
+    assert set(search(made).violations) == {"0 rows", "1 rows"}
+
+
+def with_ids() -> Instance:
+    made = instance()
+    session = made.connect("d")
+    session.execute(
+        "CREATE TABLE dbo.Ids (N int IDENTITY NOT NULL, V rowversion NOT NULL); "
+        "INSERT dbo.Ids DEFAULT VALUES;"
+    ).ok()
+    session.close()
+    return made

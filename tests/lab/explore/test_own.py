@@ -9,10 +9,10 @@ import pytest
 
 from redial.paths import ROOT
 from redial.render import render
-from redial_lab.explore import Limits, search, shortest
+from redial_lab.explore import Limits, search, shortest, user_files
 from redial_lab.explore.queries import ask
 from redial_lab.explore.user_files import OwnError, load
-from redial_lab.explore.world import World
+from redial_lab.explore.world import EndlessError, World
 from redial_lab.proof.audit_setups import small_config
 
 EXAMPLES = ROOT / "sql" / "examples"
@@ -81,8 +81,9 @@ def test_every_wrong_key_is_told_at_once(tmp_path):
     file = written(tmp_path, file=wrong)
     with pytest.raises(OwnError) as refused:
         load(file)
-    named = {line.split(":")[0] for line in refused.value.problems}
-    assert {"name", "session.0.batches", "session.0.batch"} <= named
+    told = refused.value.problems
+    assert {"name", "session.1.batches"} <= {line.split(":")[0] for line in told}
+    assert "session.1.batch: there is no such key; did you mean batches?" in told
 
 
 @pytest.mark.parametrize(
@@ -97,8 +98,17 @@ def test_every_wrong_key_is_told_at_once(tmp_path):
         ('[switches]\nrelaunch = "never"\n', "switch relaunch: 'never' is none of its values"),
         ('[[invariant]]\nname = "i"\nsql = "SELECT x FROM dbo.t;"\n', "invariant 'i': Msg 207"),
         ('[accounting]\nlanded = "SELECT x FROM dbo.t;"\n', "accounting landed: Msg 207"),
+        ('[search]\nin_one_go = ["nix"]\n', "in_one_go: no queue nix; there are: "),
+        ('[[invariant]]\nname = "*/\\nGO"\nsql = "SELECT 1;"\n', "a character that is not printed"),
+        (
+            '[[session]]\nname = "b"\nbatches = ["SELECT 1;", "SELECT 1 FROM;"]\n',
+            "b: batch 2: line 1: Msg ",
+        ),
     ],
-    ids=["fault", "who", "twice", "server", "sql", "at once", "switch", "invariant", "accounting"],
+    ids=[
+        *("fault", "who", "twice", "server", "sql", "at once", "switch", "invariant", "accounting"),
+        *("queue", "line end", "syntax"),
+    ],
 )
 def test_what_cannot_be_searched_is_refused_with_what_is_allowed(tmp_path, more, said):
     with pytest.raises(OwnError, match=re.escape(said)):
@@ -110,9 +120,32 @@ def test_an_error_of_a_script_names_its_line(tmp_path):
         load(written(tmp_path, script=SCRIPT + "SELECT * FROM dbo.nobody;\n"))
 
 
-def test_a_missing_script_is_named(tmp_path):
-    with pytest.raises(OwnError, match=r"scripts: other\.sql"):
-        load(written(tmp_path, file=FILE.replace("setup.sql", "other.sql")))
+@pytest.mark.parametrize(
+    ("name", "said"), [("other.sql", "there is no such file"), ("..", "is a folder")]
+)
+def test_a_missing_script_is_named(tmp_path, name, said):
+    with pytest.raises(OwnError, match=re.escape(f"scripts: {name}: {said}")):
+        load(written(tmp_path, file=FILE.replace("setup.sql", name)))
+
+
+def test_a_database_that_no_script_makes_is_named(tmp_path):
+    with pytest.raises(OwnError, match="database: e: Msg 911"):
+        load(written(tmp_path, file=FILE.replace('database = "d"', 'database = "e"')))
+
+
+def test_a_script_that_never_ends_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(user_files, "LONGEST", 10)
+    with pytest.raises(OwnError, match=r"setup\.sql, line 7: it has run 10 thousand statements"):
+        load(written(tmp_path, script=SCRIPT + "GO\nWHILE 1 = 1 PRINT 'x';\n"))
+
+
+def test_a_batch_that_goes_in_circles_of_its_own_ends_the_search_with_its_name(tmp_path):
+    loop = "DECLARE @i int = 0; WHILE 1 = 1 SET @i += 1;"
+    file = written(tmp_path, file=FILE.replace("INSERT dbo.t VALUES (1);", loop))
+    with pytest.raises(
+        EndlessError, match=r"a: .*WHILE 1 = 1.*statements that nobody else can see"
+    ):
+        search(load(file)[0])
 
 
 # ---------------------------------------------------------------------- what a file can say

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from redial_broker.instance.instance import Instance
 from redial_lab.explore import Client, Limits, Scenario, World, search
 from redial_lab.explore.faults import Fault
 from redial_lab.explore.heat import heat_map
@@ -37,6 +38,15 @@ def touched(world: World) -> bool:
     """Whether a row of table a has been changed."""
     rows = world.instance.server.database("d").resolve("dbo", "a").rows.entries.values()
     return any(n for _, n in rows)
+
+
+def queue() -> Instance:
+    """The tables, and a queue that stays empty."""
+    instance = tables("ab")
+    session = instance.connect("d")
+    session.execute("CREATE QUEUE dbo.q;").ok()
+    session.close()
+    return instance
 
 
 BOTH = add("a", 1), add("b", 1)
@@ -112,6 +122,22 @@ def test_a_claim_of_which_nothing_was_seen_fails_the_run(how):
 def test_a_claim_that_was_witnessed_does_not():
     result = search(scenario(*BOTH, witnesses=WITNESSES[:1]))
     assert (result.unseen, result.status) == ({}, HELD)
+
+
+def test_a_batch_that_fails_each_time_is_named_and_where_all_do_the_run_fails():
+    misspelled = "EXECUTE dbo.usp_Sendd;"
+    made = scenario(misspelled, BOTH[0])
+    result = search(made)
+    assert result.status == HELD
+    assert "never done   T1, batch 1: error 2812 each time" in report(made, result)
+    assert not [line for line in report(made, result) if "T2" in line]
+    assert search(scenario(misspelled, misspelled)).status == IN_VAIN
+
+
+def test_a_batch_that_never_ends_is_named():
+    made = scenario("WAITFOR (RECEIVE * FROM dbo.q);", BOTH[0], livelock="")
+    made.prepare = queue
+    assert "never done   T1, batch 1: it never ended" in report(made, search(made))
 
 
 def test_a_fault_that_never_struck_is_named():

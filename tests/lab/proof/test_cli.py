@@ -61,3 +61,36 @@ def test_what_cannot_be_compared_is_refused(more, said):
 def test_a_file_to_compare_with_that_is_not_there_is_refused():
     with pytest.raises(UserError, match="nobody"):
         explore.__wrapped__(file=NEW, against="nobody.toml")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"setup": "key=pool"}, "says what is searched"),
+        ({"scenario": "article"}, "says what is searched"),
+        ({"seed": 7}, "belong to walks"),
+        ({"changes": 3}, "belong to walks"),
+        ({"out": NEW}, "File exists"),
+        ({"replay": "51x2"}, "its end is missing"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_before_anything_is_searched(more, said):
+    with pytest.raises(UserError, match=said):
+        explore.__wrapped__(**({"file": NEW} | more))
+
+
+def test_a_livelock_is_shown_to_its_end(tmp_path, capsys):
+    """Its script for windows would never be done, and says so."""
+    (tmp_path / "d.sql").write_text(
+        "CREATE DATABASE d;\nGO\nUSE d;\nGO\nCREATE TABLE dbo.t (n int NOT NULL);\nINSERT dbo.t VALUES (1);",
+        encoding="utf-8",
+    )
+    (tmp_path / "f.toml").write_text(
+        'name = "spin"\ndatabase = "d"\nscripts = ["d.sql"]\n[[session]]\nname = "a"\n'
+        'batches = ["WHILE 1 = 1 UPDATE dbo.t SET n = 5;"]\n',
+        encoding="utf-8",
+    )
+    assert explore.__wrapped__(file=str(tmp_path / "f.toml")) == 1
+    printed = capsys.readouterr().out
+    assert "a window was not done after 5,000 statements" in printed
+    assert "replay: " in printed

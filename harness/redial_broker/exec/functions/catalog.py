@@ -71,6 +71,13 @@ CATALOG_FUNCTIONS: dict[str, tuple[int, int, SqlType]] = {
 }
 """Name -> least and most arguments, result type."""
 
+OTHERS_CHANGE = frozenset(CATALOG_FUNCTIONS) - {
+    *("DB_NAME", "ORIGINAL_DB_NAME", "CURRENT_TRANSACTION_ID", "TRIGGER_NESTLEVEL"),
+    *("COLUMNS_UPDATED", "EVENTDATA", "PARSENAME", "CURRENT_TIMEZONE", "SERVERPROPERTY"),
+    *("FULLTEXTSERVICEPROPERTY", "ASSEMBLYPROPERTY", "FN_HADR_IS_PRIMARY_REPLICA"),
+}
+"""Those whose answer follows from what another session may change meanwhile."""
+
 _NUMBERS: dict[str, str] = {
     "OBJECT_NAME": "11",
     "OBJECT_SCHEMA_NAME": "11",

@@ -111,6 +111,13 @@ def as_datetime(of: SqlType) -> Callable[[Any], datetime]:
     return (lambda x: x.replace(tzinfo=None)) if of.name == "datetimeoffset" else lambda x: x
 
 
+CLOCK = frozenset(
+    {"GETDATE", "GETUTCDATE", "CURRENT_TIMESTAMP", "SYSDATETIME", "SYSUTCDATETIME"}
+    | {"SYSDATETIMEOFFSET"}
+)
+"""Functions that tell the time."""
+
+
 @function("GETDATE", 0)
 @function("GETUTCDATE", 0)
 @function("CURRENT_TIMESTAMP", 0)
