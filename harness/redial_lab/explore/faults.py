@@ -85,19 +85,19 @@ class Fault:
             if session.frames and not self.spares(world, session) and may(world, session)
         ]
 
-    def strike(self, world: World, who: int) -> None:
-        """It happens to one of ``whom``; an operator begins."""
+    def strike(self, world: World, who: int) -> bool:
+        """It happens to one of ``whom``; an operator begins. False where nothing came of it."""
         if self.of_the_server:
             OF_THE_SERVER[self.kind].strike(world)
-            return
+            return True
         session = world.instance.sessions[who]
         if not self.sql:
-            KINDS[self.kind].strike(world, session)
-            return
+            return KINDS[self.kind].strike(world, session) is not False
         world.journal.save(session)
         session.submit(Batch(self.sql))
         if self.at_once:
             world.instance.machine.run(session, IN_ONE_GO)
+        return True
 
     def title(self, name: str) -> str:
         """In a trace; name: of whom it strikes."""
@@ -115,8 +115,8 @@ class Kind:
     """In a trace, after the name of whom it strikes."""
     may: Callable[[World, Session], bool]
     """Whether it can now."""
-    strike: Callable[[World, Session], None]
-    """What it does."""
+    strike: Callable[[World, Session], bool | None]
+    """What it does; False where it only shows then that there is nothing to strike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,18 +186,31 @@ def _is_local(session: Session) -> bool:
     return not others_matter(session, frame.program.infos[frame.pc])
 
 
-def _disk_full(world: World, session: Session) -> None:
+def _answer_lost(world: World, session: Session) -> bool:
+    """Its next step is taken; only then is known whether that is the last of its batch."""
+    world.go_on(session)
+    done = world.sinks[world.clients.index(session)].finished
+    if done:
+        world.reconnect(session, answered=True)
+    world.client_progress()
+    return done
+
+
+def _disk_full(world: World, session: Session) -> bool:
     machine, left = world.instance.machine, 1000
     while left and session.frames and session.wait is None and _is_local(session):
         machine.run(session, 1)
         left -= 1
     if not session.frames or session.wait is not None:
         world.client_progress()
-        return
+        return False
     world.journal.save(session)
     session.pending = disk_full(session)
+    if session.pending is None:
+        return False
     if session.transaction is not None and session.lock_mark >= 0:  # it has not begun
         session.lock_mark = len(session.transaction.locks)
+    return True
 
 
 def _looks(world: World) -> list[tuple[str, Any]]:  # Any: what a kind of timer goes by
@@ -354,6 +367,13 @@ KINDS: dict[str, Kind] = {
         ": its connection breaks, and is made again",
         lambda world, session: not session.background,
         _reconnect,
+    ),
+    "answer_lost": Kind(
+        "an application's connection breaks when all of its batch is done and before it hears of that: it "
+        "takes for failed what is committed; an open transaction is rolled back; it connects again",
+        ": its batch is done, its connection breaks before the answer",
+        lambda world, session: not session.background and session.wait is None,
+        _answer_lost,
     ),
     "victim": Kind(
         "who waits for a lock is the victim of a deadlock, of strangers perhaps: 1205",

@@ -26,10 +26,10 @@ limit ended it. Truncated: something was cut off on purpose (what lies behind a 
 NOT_COVERED = (
     "What a search does not cover: what others do inside a statement of Service Broker (SEND, RECEIVE "
     "and their kin) or of a definition, which is one step unless it waits; that a change may write some "
-    "rows before it has read the others; a wait's time limit (LOCK_TIMEOUT, WAITFOR) that ends, or a "
-    "queue monitor that looks, while a session can run, unless a fault (time_limit, monitor_looks) "
-    "brings it; an answer that is lost when all of its batch is done, so that an application takes for "
-    "failed what is committed; a value kept in a place where no test has hidden one."
+    "rows before it has read the others; a wait's time limit (LOCK_TIMEOUT, WAITFOR) that ends or a "
+    "queue monitor that looks while a session can run, and an answer that is lost when all of its batch "
+    "is done, unless a fault (time_limit, monitor_looks, answer_lost) brings it; a value kept in a place "
+    "where no test has hidden one."
 )
 """What *exhausted* and *reduced* leave out. It stands beside the words wherever they are printed;
 docs/glossary.md has it for pages written by hand."""
@@ -115,6 +115,8 @@ class Result:
     """Of walks."""
     taken: Counter[str] = field(default_factory=Counter)
     """Steps by kind."""
+    struck: set[str] = field(default_factory=set)
+    """Kinds of fault of which something came."""
     endings: Counter[tuple[str, int, tuple[int, ...]]] = field(default_factory=Counter)
     """Of the states at rest, in how many a session's batch (from 1) had ended with these errors."""
     accounts: Counter[str] = field(default_factory=Counter)
@@ -130,6 +132,7 @@ class Result:
         path: the way to it. walk: number of the schedule it is on.
         """
         names, steps, at_rest = look(world)
+        self.struck |= world.progress.struck
         self.offered.update({step.kind for step in steps if step.kind not in GOING_ON})
         if self.unseen:
             self._witness(world, at_rest)

@@ -63,7 +63,7 @@ def _looked_at(scenario: Scenario, result: Result, read: set[str] | None) -> Ite
     if not result.orders:
         yield f"hashes       128 bits; chance that two states shared one: {_chance(result.states)}"
     for fault in scenario.all_faults:
-        if not result.taken[fault.kind]:
+        if fault.kind not in result.struck:
             possible = result.offered[fault.kind]
             where = f"possible in {possible} states" if possible else "possible in no state"
             yield f"not struck   {fault.kind}: {where}"

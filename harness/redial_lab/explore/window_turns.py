@@ -33,7 +33,9 @@ PATIENCE = {"lock_timeout": LIMIT // 1000 + 2, "expire": 10}
 NOTHING = frozenset({"pause", "resume"})
 """Kinds of step that are nothing to a window: it stands still until its turn comes anyway."""
 
-OUT_OF_REACH = frozenset({*OF_THE_SERVER, "reconnect", "victim", "disk_full", "time_limit"})
+OUT_OF_REACH = frozenset(
+    {*OF_THE_SERVER, "reconnect", "answer_lost", "victim", "disk_full", "time_limit"}
+)
 """Kinds of step that no query window can bring about."""
 
 DEADLY = frozenset({"kill", "reader_restart"})

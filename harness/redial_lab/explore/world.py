@@ -249,12 +249,7 @@ class World:
         """Let one transition happen. Raises EndlessError."""
         instance = self.instance
         if step.kind == "run":
-            session = instance.sessions[step.who]
-            if self.in_one_go(session):
-                instance.machine.run(session, IN_ONE_GO)
-            else:
-                instance.machine.run(session, IN_ONE_GO, single=True, acted=self.acted)
-            self._check_stopped(session)
+            self.go_on(instance.sessions[step.who])
             self.client_progress()
             return
         self.journal.save(self.progress)
@@ -271,6 +266,15 @@ class World:
             self.progress.paused -= {step.who}
         else:
             self._strike(step)
+
+    def go_on(self, session: Session) -> None:
+        """One step of a session. Raises EndlessError."""
+        machine = self.instance.machine
+        if self.in_one_go(session):
+            machine.run(session, IN_ONE_GO)
+        else:
+            machine.run(session, IN_ONE_GO, single=True, acted=self.acted)
+        self._check_stopped(session)
 
     def _check_stopped(self, session: Session) -> None:
         """Raise EndlessError where a step has not come to its end."""
@@ -296,13 +300,14 @@ class World:
         self.instance.fire(*timer)
 
     def _strike(self, step: Step) -> None:
-        """Let a fault happen."""
+        """Let a fault happen; one of which nothing came costs nothing."""
         number, fault = self._fault(step.kind)
+        if not fault.strike(self, step.who):
+            return
         left = list(self.progress.left)
         left[number] -= 1
         self.progress.left = tuple(left)
         self.progress.struck |= {fault.kind}
-        fault.strike(self, step.who)
 
     def _fault(self, kind: str) -> tuple[int, Fault]:
         return next((n, fault) for n, fault in enumerate(self.faults) if fault.kind == kind)
@@ -321,11 +326,17 @@ class World:
             self.progress.tidying |= {number}
             session.submit(Batch(tidy))
 
-    def reconnect(self, session: Session) -> None:
+    def reconnect(self, session: Session, *, answered: bool = False) -> None:
         """The connection of a client (or an operator) breaks, and is made again: the same @@SPID, nothing
-        else of before. It knows of no outcome. One that is not let in again is gone."""
+        else of before. It knows of no outcome. One that is not let in again is gone.
+
+        answered: its batch is over, and it does not hear of that."""
         self.journal.save(session)
-        active = session.active
+        active = session.active or answered
+        if answered:
+            sink = self.sinks[self.clients.index(session)]
+            self.journal.save(sink)
+            sink.errors = ()
         session.attention()
         try:
             session.log_in_again()

@@ -239,7 +239,7 @@ CLEANED = (
 BY_HAND = frozenset({"initiator_ends_now", "initiator_errors_now", "initiator_cleaned"})
 """Faults that end a dialog on our own side, where nobody is told."""
 GAVE_UP = BY_HAND | {"kill", "cancel", "rollback", "lock_timeout", "time_limit", "reader_restart"}
-GAVE_UP |= {"reconnect", "victim", "disk_full", "restart"}
+GAVE_UP |= {"reconnect", "answer_lost", "victim", "disk_full", "restart"}
 """Faults after which somebody has not done what was his to do."""
 DIED = BY_HAND | {
     "target_ends",

@@ -70,6 +70,7 @@ FAULTS: dict[str, Fault] = {
     "reader_restart": Fault("reader_restart"),
     "pause": Fault("pause"),
     "reconnect": Fault("reconnect"),
+    "answer_lost": Fault("answer_lost"),
     "victim": Fault("victim"),
     "disk_full": Fault("disk_full"),
     "time_limit": Fault("time_limit"),

@@ -88,7 +88,7 @@ def _rolled_back(world: World) -> bool:
 
 def _fails(setup: Setup) -> bool:
     """Whether a fault makes a batch fail whose caller hears of it."""
-    found = {"cancel", "rollback", "reconnect", "disk_full"} | (
+    found = {"cancel", "rollback", "reconnect", "answer_lost", "disk_full"} | (
         {"lock_timeout"} if _many(setup) else set()
     )
     return bool(found & set(setup.faults))

@@ -305,6 +305,40 @@ def test_an_application_that_is_not_let_in_again_is_gone(kind):
     assert gone == {"frozenset()", "frozenset({0})"}
 
 
+def test_an_answer_may_be_lost_when_all_is_committed():
+    one = "BEGIN TRANSACTION; UPDATE dbo.c SET n = n + 1 WHERE id = 1; COMMIT TRANSACTION;"
+    seen, result = found(one, Fault("answer_lost"), look=told)
+    assert seen == {"[((),)] [1, 0]", "[((-1,),)] [1, 0]"}
+    assert result.struck == {"answer_lost"}
+
+
+def test_what_is_left_open_is_rolled_back_with_the_connection():
+    open_one = "BEGIN TRANSACTION; UPDATE dbo.c SET n = 7 WHERE id = 1;"
+    client = Client("T", (open_one, "IF @@TRANCOUNT > 0 COMMIT;"), "d")
+    scenario = Scenario("open", queues, (client,), faults=(Fault("answer_lost"),))
+    seen: set[str] = set()
+    scenario.at_the_end = lambda world: seen.add(told(world)) or []
+    search(scenario)
+    lost_later = "[((), (-1,))] [7, 0]"
+    assert seen == {"[((), ())] [7, 0]", "[((-1,), ())] [0, 0]", lost_later}
+
+
+def test_who_sends_again_after_a_lost_answer_does_it_twice():
+    adds = "UPDATE dbo.c SET n = n + 1 WHERE id = 1;"
+    client = Client("T", (adds,), "d", on_error=adds)
+    for kind, most in (("answer_lost", 2), ("reconnect", 1)):
+        scenario = Scenario("again", queues, (client,), faults=(Fault(kind),))
+        seen: set[int] = set()
+        scenario.at_the_end = lambda world, seen=seen: seen.add(numbers(world)[0]) or []
+        search(scenario)
+        assert max(seen) == most, "it breaks before the answer, or in the midst of it all"
+
+
+def test_a_fault_of_which_nothing_came_has_not_struck_and_costs_nothing():
+    seen, result = found(TWO, Fault("disk_full"), look=told)
+    assert (result.struck, seen) == (set(), {"[((),)] [1, 1]"})
+
+
 def test_who_waits_for_a_lock_may_be_the_victim_of_strangers():
     seen, result = found(TWO, Fault("victim"), clients=2, look=told)
     assert seen == {
@@ -394,7 +428,9 @@ def test_a_clock_that_is_set_moves_moments_and_no_wait(kind, hours):
     assert seen == {"[7, 0]", f"[{7 + 3600 * hours}, 0]"}
 
 
-@pytest.mark.parametrize("kind", [*OF_THE_SERVER, "reconnect", "victim", "disk_full", "time_limit"])
+@pytest.mark.parametrize(
+    "kind", [*OF_THE_SERVER, "reconnect", "answer_lost", "victim", "disk_full", "time_limit"]
+)
 def test_each_kind_of_search_comes_to_the_same_ends(kind):
     """A whole search, one of fewer orders, one without hashes."""
     sending = f"{TWO} {DIALOG}"

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from redial_lab.explore.faults import OF_THE_SERVER
 from redial_lab.proof.setups import ALLOWED, FAULTS, Setup
 
-APART = ("reconnect", "victim", "disk_full", "time_limit", *OF_THE_SERVER)
+APART = ("reconnect", "answer_lost", "victim", "disk_full", "time_limit", *OF_THE_SERVER)
 """Faults of which test_fewer_is_total has a setup each: with them every setup here would be another."""
 SMALL: dict[str, tuple[Any, ...]] = {
     **ALLOWED,
