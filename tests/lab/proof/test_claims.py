@@ -118,6 +118,7 @@ GOOD = [
     Setup(senders=1, firings=0, sends=2, caller="transaction"),
     Setup(senders=1, firings=0, sends=2, caller="xact_abort", key="pool", slots=2),
     Setup(senders=1, firings=0, messages=2, delivery="exactly_once", retries=1),
+    Setup(senders=1, firings=0, delivery="exactly_once", retries=1, faults=("answer_lost",)),
     *(Setup(senders=1, firings=0, faults=(name,)) for name in FAULTS),
     Setup(senders=1, firings=0, expiries=1),
     Setup(
