@@ -43,8 +43,8 @@ SMALLER = """## Smaller on the gate
 
 The same tests, with less of something. A question to `full()` is yes at night. `crash_stride(N)` is a test
 that kills behind every N-th statement on the gate; at night behind those that change something, most often an
-eighth of them each night, in turns. `turn(N)` is one of so many nights; `longest_tonight()` is yes one night
-of three. What is new here waits for the night.
+eighth of them each night, in turns. `turn(N)` is one of so many nights; `longest_tonight(N)` is yes one
+night of three. What is new here waits for the night.
 """
 
 

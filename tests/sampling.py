@@ -41,9 +41,9 @@ def has_turn(id: str) -> bool:
     return number % NIGHTS == turn(NIGHTS)
 
 
-def longest_tonight() -> bool:
-    """Whether this night's turn has the longest searches: one night of three."""
-    return os.environ.get(FULL) == "1" and turn(NIGHTS) == 0
+def longest_tonight(night: int) -> bool:
+    """Whether one of the longest searches has its turn: on that night of three, from 0."""
+    return os.environ.get(FULL) == "1" and (every_night() or turn(NIGHTS) == night)
 
 
 def every_night() -> bool:

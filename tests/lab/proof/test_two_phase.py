@@ -23,7 +23,7 @@ def clean(scenario: Scenario, limits: Limits) -> None:
 
 
 def test_two_callers_a_reader_a_recycle_and_a_kill_anywhere_lose_nothing():
-    clean(two_phase(kills=1), Limits() if longest_tonight() else Limits(transitions=3_000))
+    clean(two_phase(kills=1), Limits() if longest_tonight(0) else Limits(transitions=3_000))
 
 
 def test_callers_with_transactions_of_their_own_do_not_deadlock_with_the_reader():
@@ -47,7 +47,7 @@ def test_a_sender_that_dies_or_is_cancelled_at_any_statement_leaves_nothing_behi
             warm=warm,
             cold=not warm,
             rcsi=rcsi,
-            firings=2 if longest_tonight() else 1,
+            firings=2 if longest_tonight(1) else 1,
             **{fault: 1},
         ),
         Limits(),
