@@ -7,7 +7,7 @@ resolution, as the server does), and again when the database's schema has change
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
@@ -15,7 +15,7 @@ from redial_broker.exec import fmtonly
 from redial_broker.exec.completions import told
 from redial_broker.exec.context import Context
 from redial_broker.exec.expressions import Scope
-from redial_broker.exec.functions.catalog import OTHERS_CHANGE
+from redial_broker.exec.functions.catalog import NAMES_BY_ID, OTHERS_CHANGE
 from redial_broker.exec.functions.dates import CLOCK
 from redial_broker.exec.program import Program, StatementInfo
 from redial_broker.exec.registry import FLOW, REGISTRY, Compile, Run, describe
@@ -202,10 +202,16 @@ def names_objects(node: ast.Node) -> bool:
         isinstance(part, (ast.TableRef, ast.FunctionTable, ast.NextValueFor))
         or isinstance(getattr(part, "target", None), ast.ObjectName)
         or calls_function(part)
-        or _calls(part, OTHERS_CHANGE)
-        or (isinstance(part, ast.GlobalVariable) and part.name.upper() == "@@DBTS")
+        or asks_others(part)
         for part in node.walk()
     )
+
+
+def asks_others(node: ast.Node) -> bool:
+    """Whether a node is a function that tells what others may change meanwhile."""
+    if isinstance(node, ast.GlobalVariable):
+        return node.name.upper() == "@@DBTS"
+    return _calls(node, OTHERS_CHANGE) or (_calls(node, NAMES_BY_ID) and bool(node.arguments))
 
 
 def asks_the_time(node: ast.Node) -> bool:
@@ -213,7 +219,7 @@ def asks_the_time(node: ast.Node) -> bool:
     return any(_calls(part, CLOCK) for part in node.walk())
 
 
-def _calls(part: ast.Node, names: Container[str]) -> bool:
+def _calls(part: ast.Node, names: Container[str]) -> TypeGuard[ast.FunctionCall]:
     return isinstance(part, ast.FunctionCall) and part.name.parts[-1].upper() in names
 
 

@@ -73,9 +73,7 @@ def explore(
     except OwnError as error:
         raise _file_error(against, error) from error
     except EndlessError as error:
-        raise UserError(
-            file or setup or scenario, str(error), "let the loop end, or touch a table"
-        ) from error
+        raise UserError(file or setup or scenario, str(error), "let the loop end") from error
     except SeedError as error:
         next_step = "take a word this very scenario has printed"
         raise UserError(f"--replay {replay}", str(error), next_step) from error

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 from redial_broker.engine.storage import Table
 from redial_broker.engine.types import Variant
 from redial_broker.ssb.queue import Queue
-from redial_lab.explore.progress import without_ids
+from redial_lab.explore.progress import printable, without_ids
 from redial_lab.explore.scenario import CANCELLED, Scenario
 from redial_lab.explore.search import UNFINISHED, VIOLATED, Limits, Result, Violation, search
+from redial_lab.explore.world import EndlessError, World
 
 if TYPE_CHECKING:
     from redial_broker.exec.database import Database
-    from redial_lab.explore.world import World
 
 SHOWN = 10
 """So many outcomes of each side are printed."""
@@ -81,7 +81,10 @@ def compared(new: Scenario, old: Scenario, limits: Limits) -> Compared:
         raise OtherSessionsError(f"new: {', '.join(names[0])}; old: {', '.join(names[1])}")
     past = replace(limits, past=True)
     before: set[str] = set()
-    old_result = search(_naming(old, before, before), past)  # all its own are known
+    try:
+        old_result = search(_naming(old, before, before), past)  # all its own are known
+    except EndlessError as error:
+        raise EndlessError(f"the old text: {error}") from error
     after: set[str] = set()
     told = _naming(new, after, before)
     result = search(told, past)
@@ -139,7 +142,7 @@ def outcome(world: World) -> str:
             held = _messages(database, item)
         if held:
             found.append(f"{'.'.join(key)}: {', '.join(sorted(held))}")
-    return "; ".join([*found, *_dialogs(database)])
+    return printable("; ".join([*found, *_dialogs(database)]))
 
 
 def _told(world: World, number: int) -> str:

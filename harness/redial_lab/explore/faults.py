@@ -96,7 +96,7 @@ class Fault:
         world.journal.save(session)
         session.submit(Batch(self.sql))
         if self.at_once:
-            world.instance.machine.run(session, IN_ONE_GO)
+            world.go_on(session)
         return True
 
     def title(self, name: str) -> str:
@@ -304,6 +304,10 @@ OF_THE_SERVER: dict[str, ServerKind] = {
 
 MEET_EVERYTHING = frozenset({"time_limit", *OF_THE_SERVER})
 """Kinds which meet everybody, or by which time passes: the order of such a step and any other matters."""
+
+
+LET_TIME_PASS = MEET_EVERYTHING | {"pause"}
+"""Kinds by which time may pass between two statements of one session."""
 
 
 def known_kinds() -> list[str]:

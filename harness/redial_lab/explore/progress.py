@@ -25,6 +25,11 @@ def without_ids(text: str) -> str:
     return _ID.sub("id", text)
 
 
+def printable(text: str) -> str:
+    """A text in one line: a character that is not printed by its number."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
 def _numbers(errors: tuple[Message, ...]) -> list[int]:
     """By number: texts name ids, and neither a client nor a check reads them."""
     return [message.number for message in errors]

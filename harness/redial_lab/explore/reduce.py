@@ -21,9 +21,11 @@ from redial_broker.engine.clock import Timers
 from redial_broker.engine.locks import LockManager, Resource
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
-from redial_broker.exec.compiler import calls_function
+from redial_broker.exec.compiler import asks_others, calls_function
+from redial_broker.exec.machine import others_matter
 from redial_broker.exec.objects import Procedure
 from redial_broker.exec.session import SessionState
+from redial_lab.explore.faults import IN_ONE_GO
 from redial_lab.explore.progress import Progress, RecordingSink
 from redial_lab.explore.scenario import Scenario, Step
 from redial_lab.explore.search import Limits, Result
@@ -119,10 +121,11 @@ class Footprints:
             False,
         )
         watches = False
-        while session.frames and session.wait is None:
+        left = IN_ONE_GO
+        while session.frames and session.wait is None and left:
             frame = session.frames[-1]
             info = frame.program.infos[frame.pc]
-            if info.shared:
+            if others_matter(session, info):
                 if shared:
                     break
                 shared = True
@@ -131,6 +134,8 @@ class Footprints:
                 source = frame.program.source.text[info.node.pos : info.node.end].lower()  # type: ignore[union-attr]
                 watches = any(word in source for word in WATCHING)
             machine.run(session, 1, acted=self.world.acted)
+            left -= 1
+        self.world.check_stopped(session)
         self.world.client_progress()
         return reads, watches
 
@@ -155,6 +160,8 @@ class Footprints:
         found = set()
         for part in parts:
             if isinstance(part, (ast.FunctionTable, ast.NextValueFor)) or calls_function(part):
+                return EVERYTHING
+            if asks_others(part):
                 return EVERYTHING
             if isinstance(part, ast.TableHint) and part.name in STATE_OF_LOCKS:
                 return EVERYTHING

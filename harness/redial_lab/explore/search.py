@@ -117,8 +117,10 @@ class Result:
     """Steps by kind."""
     struck: set[str] = field(default_factory=set)
     """Kinds of fault of which something came."""
-    endings: Counter[tuple[str, int, tuple[int, ...]]] = field(default_factory=Counter)
-    """Of the states at rest, in how many a session's batch (from 1) had ended with these errors."""
+    told: set[tuple[tuple[tuple[int, ...], ...], ...]] = field(default_factory=set)
+    """What the applications had heard, in any state: of each, the errors of each batch that was over."""
+    nothing_done: bool = False
+    """There are batches, and none was ever over without an error."""
     accounts: Counter[str] = field(default_factory=Counter)
     """Of the states at rest, how many had each total."""
     violations: dict[str, Violation] = field(default_factory=dict)
@@ -133,13 +135,12 @@ class Result:
         """
         names, steps, at_rest = look(world)
         self.struck |= world.progress.struck
+        self.told.add(tuple(world.progress.results))
         self.offered.update({step.kind for step in steps if step.kind not in GOING_ON})
         if self.unseen:
             self._witness(world, at_rest)
         if at_rest:
             self.ends += 1
-            for client, results in zip(world.scenario.clients, world.progress.results):
-                self.endings.update((client.name, n, r) for n, r in enumerate(results, 1))
             if world.scenario.account is not None:
                 self.accounts[str(world.scenario.account(world))] += 1
         for name in names:
@@ -190,6 +191,9 @@ class Result:
         """The same, with what counted, and what was counted, in the world."""
         self.counted = world.texts.counted
         self.statements_atomic = world.scenario.statements_atomic
+        self.nothing_done = any(client.batches for client in world.scenario.clients) and not any(
+            () in results for told in self.told for results in told
+        )
         if world.counting is not None:
             self.heat = world.counting.heat()
         return self
@@ -216,11 +220,6 @@ class Result:
     def ended(self) -> bool:
         """It came to its end: no limit stopped it. What lies behind violations may be left out."""
         return not self.bounded_by
-
-    @property
-    def nothing_done(self) -> bool:
-        """Whether each batch that ended had an error, each time."""
-        return bool(self.endings) and all(numbers for _, _, numbers in self.endings)
 
     @property
     def status(self) -> int:
@@ -281,9 +280,12 @@ class _Searcher:
                     self.path.pop()
                 continue
             mark = journal.mark()
-            world.take(step)
+            struck = world.take(step)
             if world.more:
                 world.recount()
+            if not struck:  # as far as it went, ``run`` goes too
+                journal.rewind(mark)
+                continue
             result.transitions += 1
             result.taken[step.kind] += 1
             self.path.append(step)

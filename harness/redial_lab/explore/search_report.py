@@ -81,13 +81,15 @@ def _looked_at(scenario: Scenario, result: Result, read: set[str] | None) -> Ite
 
 def _never_done(scenario: Scenario, result: Result) -> Iterator[str]:
     """Batches that were never seen to end without an error: a name misspelled, perhaps."""
-    for client in scenario.clients if result.ends else ():
-        for number in range(1, len(client.batches) + 1):
-            found = {e for name, n, e in result.endings if (name, n) == (client.name, number)}
+    where = "" if result.ended and not result.cut else ", in what was searched"
+    for number, client in enumerate(scenario.clients if result.ends else ()):
+        seen = [told[number] for told in result.told]
+        for batch in range(len(client.batches)):
+            found = {results[batch] for results in seen if len(results) > batch}
             if () not in found:
                 errors = sorted({str(error) for numbers in found for error in numbers})
                 how = f"error {', '.join(errors)} each time" if errors else "it never ended"
-                yield f"never done   {client.name}, batch {number}: {how}"
+                yield f"never done   {client.name}, batch {batch + 1}: {how}{where}"
 
 
 def _chance(states: int) -> str:

@@ -21,7 +21,7 @@ def readable(scenario: Scenario, violation: Violation, most: int = MOST_TO_SHORT
     """The violation by as few steps, and then as few switches between sessions, as were found."""
     found = shortest(scenario, violation)
     player = _Player(scenario, violation.name, most)
-    path = player.fewer_steps(list(found.path))
+    path = player.fewer_steps(player.without_misses(list(found.path)))
     path = player.fewer_switches(path)
     player.world.close()
     return Violation(violation.name, tuple(path))
@@ -42,20 +42,32 @@ class _Player:
         self.origin = self.world.journal.mark()
         self.name = name
         self.left = most
+        self.misses: list[int] = []
+        """Places in the path played last of faults of which nothing came."""
 
     def play(self, path: list[Step]) -> list[Step] | None:
         """The path as far as the violation; None when it cannot be played or never meets it."""
+        self.misses = []
         try:
             for number, step in enumerate(path, 1):
                 if step not in self.world.steps():
                     return None
-                self.world.take(step)
+                if not self.world.take(step):
+                    self.misses.append(number - 1)
                 self.left -= 1
                 if self.name in violated(self.world):
                     return path[:number]
             return None
         finally:
             self.world.journal.rewind(self.origin)
+
+    def without_misses(self, path: list[Step]) -> list[Step]:
+        """What a fault did of which nothing came, the session does by itself."""
+        self.play(path)
+        for at in self.misses:
+            run = [*path[:at], Step("run", path[at].who), *path[at + 1 :]]
+            path = self.play(run) or path
+        return path
 
     def fewer_steps(self, path: list[Step]) -> list[Step]:
         """Leave out every run of steps that can be left out, the longest first."""

@@ -282,6 +282,8 @@ class _Recorder:
         first = next((s for s in done if s.shared), done[0] if done else None)
         if step.kind == "run" and first is not None:
             title = f"{self.trace.lanes[key].name}: {first.place}{first.how_far}"
+        elif step.kind == "answer_lost" and first is not None:
+            title = f"{title}, behind {first.place}"
         held = self.held()
         began = tuple(
             self.keys[s]
@@ -292,7 +294,7 @@ class _Recorder:
                 s.wait is not None or (s is self.victim and not self.trace.victim and s is session)
             )
         )
-        starts = (key, batch) not in self.begun and step.kind == "run"
+        starts = (key, batch) not in self.begun and step.kind in ("run", "answer_lost")
         self.begun.add((key, batch))
         self.trace.steps.append(
             TraceStep(

@@ -6,7 +6,7 @@ docs/explorer-files.md describes the file and shows two. Every wrong key is told
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -17,25 +17,18 @@ from redial.tsql import TsqlSyntaxError, parse_batch, split_batches
 from redial_broker.engine.errors import SqlError
 from redial_broker.engine.switches import SwitchError, known, shown
 from redial_broker.instance.instance import Instance
-from redial_broker.instance.overheard import heard
-from redial_broker.instance.requests import Batch
 from redial_lab.explore.checks import Check, all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.faults import OF_THE_SERVER, Fault, known_kinds
 from redial_lab.explore.message_accounts import Ledger, Places, balanced
 from redial_lab.explore.queries import QueryError, ask
 from redial_lab.explore.scenario import LIVELOCK
-from redial_lab.explore.world import Client, Scenario, World
+from redial_lab.explore.world import Client, EndlessError, Scenario, World, execute
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from redial_broker.engine.types import Message
-    from redial_broker.instance.results import Collector
-    from redial_broker.instance.session import Session
     from redial_lab.explore.queries import Row
-
-LONGEST = 10_000
-"""So many thousand statements a batch of a script may run."""
+    from redial_lab.explore.world import Searchable
 
 
 class OwnError(ValueError):
@@ -151,7 +144,7 @@ def load(path: Path | str) -> tuple[Scenario, SearchPart]:
     except SqlError as error:  # nobody comes into it
         told = f"database: {own.database}: Msg {error.number}: {error.text}"
         raise OwnError(str(path), [told]) from error
-    except (AssertionError, QueryError, ValueError) as error:
+    except (AssertionError, EndlessError, QueryError, ValueError) as error:
         raise OwnError(str(path), [str(error)]) from error
     queues = {queue.name for queue in world.instance.server.database(own.database).broker.queues()}
     world.close()
@@ -202,17 +195,7 @@ def _problems(own: OwnFile, folder: Path) -> list[str]:
         for name in named
         if not name.isprintable()
     ]
-    problems += [
-        f"session {part.name}: {where}: {error}"
-        for part in own.session
-        for where, text in (
-            *((f"batch {number}", text) for number, text in enumerate(part.batches, 1)),
-            *(("warm", text) for text in part.warm),
-            ("on_cancel", part.on_cancel),
-            ("on_error", part.on_error),
-        )
-        if (error := _unread(text))
-    ]
+    problems += [f"{where}: {error}" for where, text in _texts(own) if (error := _unread(text))]
     names = [part.name for part in own.session]
     problems += [
         f"session: {name!r} is there twice" for name in sorted(set(names)) if names.count(name) > 1
@@ -246,6 +229,19 @@ def _problems(own: OwnFile, folder: Path) -> list[str]:
         except SwitchError as error:
             problems.append(f"switches: {error}")
     return problems
+
+
+def _texts(own: OwnFile) -> Iterator[tuple[str, str]]:
+    """All T-SQL of a file, and where it stands."""
+    for part in own.session:
+        for number, text in enumerate(part.batches, 1):
+            yield f"session {part.name}: batch {number}", text
+        for text in part.warm:
+            yield f"session {part.name}: warm", text
+        yield f"session {part.name}: on_cancel", part.on_cancel
+        yield f"session {part.name}: on_error", part.on_error
+    yield from ((f"fault {fault.kind}", fault.sql) for fault in own.fault)
+    yield from ((f"invariant {one.name}", one.sql) for one in own.invariant)
 
 
 def _unread(text: str) -> str:
@@ -352,22 +348,6 @@ def _asked(world: World, what: str, sql: str) -> list[Row] | None:
         raise QueryError(f"{what}: {error}") from None
 
 
-def _run(instance: Instance, session: Session, sql: str, place: str) -> Message | None:
-    """A batch of a script; its first error. Raises AssertionError for one that does not end."""
-    heard(session.database.name, sql)
-    collector = cast("Collector", session.sink)
-    collector.clear()
-    session.submit(Batch(sql))
-    turns = 0
-    while instance.pump():
-        turns += 1
-        if turns > LONGEST:
-            raise AssertionError(
-                f"{place}: it has run {LONGEST:,} thousand statements: a loop that never ends?"
-            )
-    return collector.error()
-
-
 def _prepared(own: OwnFile, folder: Path) -> Instance:
     """An instance on a virtual clock with the scripts run. Raises AssertionError naming the place
     of the first error.
@@ -381,7 +361,10 @@ def _prepared(own: OwnFile, folder: Path) -> Instance:
             raise AssertionError(f"{name}: {error}") from None
         for sql, line, count in batches:
             for _ in range(count):
-                failed = _run(instance, session, sql, f"{name}, line {line}")
+                try:
+                    failed = execute(cast("Searchable", instance), session, sql).error()
+                except EndlessError as error:
+                    raise AssertionError(f"{name}, line {line}: {error}") from None
                 if failed is not None:
                     raise AssertionError(
                         f"{name}, line {line + failed.line - 1}: Msg {failed.number}: {failed.text}"

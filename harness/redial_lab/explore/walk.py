@@ -132,10 +132,12 @@ def _one(
             break
         step = chooser.choose(steps, len(path))
         world.journal.mark()
-        world.take(step)
+        struck = world.take(step)
         world.recount()
         path.append(step)
         result.transitions += 1
-        result.taken[step.kind] += 1
+        result.taken[step.kind if struck else "run"] += 1
+        if not struck:
+            chooser.strikes.add(len(path))  # at the next step, then
         seen.add(world.hash())
     result.deepest = max(result.deepest, len(path))

@@ -14,10 +14,11 @@ from redial_broker.engine.locks import Deadlock
 from redial_broker.engine.switches import given
 from redial_broker.engine.types import Message
 from redial_broker.exec.machine import others_matter
+from redial_broker.instance.overheard import heard
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
 from redial_lab.explore.counted import MoreCountsError, Texts
-from redial_lab.explore.faults import IN_ONE_GO, MEET_EVERYTHING, OWN_TIMERS, SERVER, Fault
+from redial_lab.explore.faults import IN_ONE_GO, LET_TIME_PASS, OWN_TIMERS, SERVER, Fault
 from redial_lab.explore.heat import CountingMachine
 from redial_lab.explore.prepared import lending
 from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from redial_broker.exec.server import Server
     from redial_broker.instance.defects import Defects
     from redial_broker.instance.instance import Registry
+    from redial_broker.instance.results import Collector
 
     class Searchable(Protocol):
         """What a search needs of an instance; its clock is virtual."""
@@ -77,8 +79,24 @@ DEFECT = "defect of the embedded broker"
 """What the name of such a violation begins with."""
 
 
+LONGEST = 10_000
+"""So many thousand statements a batch may run before the search."""
+
+
 class EndlessError(RuntimeError):
     """A step of a session does not end; the text says whose, and where."""
+
+
+def execute(instance: Searchable, session: Session, text: str) -> Collector:
+    """Run a batch before a search to its end or to a wait. Raises EndlessError where it has none."""
+    heard(session.database.name, text)
+    collector = cast("Collector", session.sink)
+    collector.clear()
+    session.submit(Batch(text))
+    for _ in range(LONGEST):
+        if not instance.pump():
+            return collector
+    raise EndlessError(f"it has run {LONGEST:,} thousand statements: a loop that never ends?")
 
 
 class World:
@@ -102,6 +120,7 @@ class World:
         """
         self.scenario = scenario
         self.faults = scenario.all_faults
+        self.of_kind = {fault.kind: (number, fault) for number, fault in enumerate(self.faults)}
         # Who asks which switches are read wants those that making it reads, too.
         with given(scenario.switches, read), lending() if read is None else nullcontext() as loan:
             self.instance = cast("Searchable", scenario.prepare())
@@ -116,7 +135,7 @@ class World:
         for client in scenario.clients:
             session = self.instance.connect(client.database)
             for text in client.warm:
-                session.execute(text).ok()
+                execute(self.instance, session, text).ok()
             kind = ListeningSink if scenario.listens else RecordingSink
             session.sink = kind(self.journal)
             session.app_name = client.name
@@ -146,10 +165,11 @@ class World:
         self.instance.engine.locks.on_deadlock = self._deadlock
         self.journal.recording = self.instance.searched = True
         self.instance.engine.clock_jumps = any(
-            not fault.sql and fault.kind in MEET_EVERYTHING for fault in self.faults
+            not fault.sql and fault.kind in LET_TIME_PASS for fault in self.faults
         )
         for number in range(len(self.clients)):
             self._next_batch(number)
+        self.client_progress()
 
     def _count(self, counted: frozenset[str]) -> None:
         self.journal.counted = counted
@@ -245,13 +265,13 @@ class World:
         return found
 
     # ------------------------------------------------------------------ letting it happen
-    def take(self, step: Step) -> None:
-        """Let one transition happen. Raises EndlessError."""
+    def take(self, step: Step) -> bool:
+        """Let one transition happen; False for a fault of which nothing came. Raises EndlessError."""
         instance = self.instance
         if step.kind == "run":
             self.go_on(instance.sessions[step.who])
             self.client_progress()
-            return
+            return True
         self.journal.save(self.progress)
         if step.kind == "timer":
             kind = step.who[0]
@@ -265,7 +285,8 @@ class World:
         elif step.kind == "resume":
             self.progress.paused -= {step.who}
         else:
-            self._strike(step)
+            return self._strike(step)
+        return True
 
     def go_on(self, session: Session) -> None:
         """One step of a session. Raises EndlessError."""
@@ -274,16 +295,16 @@ class World:
             machine.run(session, IN_ONE_GO)
         else:
             machine.run(session, IN_ONE_GO, single=True, acted=self.acted)
-        self._check_stopped(session)
+        self.check_stopped(session)
 
-    def _check_stopped(self, session: Session) -> None:
+    def check_stopped(self, session: Session) -> None:
         """Raise EndlessError where a step has not come to its end."""
         if not session.frames or session.wait is not None or session.to_be_run_again:
             return
         frame = session.frames[-1]
-        if self.in_one_go(session) or not (
-            session.portions is not None or others_matter(session, frame.program.infos[frame.pc])
-        ):
+        if session.portions is not None:
+            return
+        if self.in_one_go(session) or not others_matter(session, frame.program.infos[frame.pc]):
             raise EndlessError(
                 f"{self.name_of(session)}: {self._statement(session)}: it has run {IN_ONE_GO:,} "
                 "statements that nobody else can see, one after the other: a loop that never ends?"
@@ -299,22 +320,20 @@ class World:
         timers.cancel(None, *timer)
         self.instance.fire(*timer)
 
-    def _strike(self, step: Step) -> None:
+    def _strike(self, step: Step) -> bool:
         """Let a fault happen; one of which nothing came costs nothing."""
-        number, fault = self._fault(step.kind)
+        number, fault = self.of_kind[step.kind]
         if not fault.strike(self, step.who):
-            return
+            return False
         left = list(self.progress.left)
         left[number] -= 1
         self.progress.left = tuple(left)
         self.progress.struck |= {fault.kind}
-
-    def _fault(self, kind: str) -> tuple[int, Fault]:
-        return next((n, fault) for n, fault in enumerate(self.faults) if fault.kind == kind)
+        return True
 
     def operator(self, fault: Fault) -> Session:
         """Who runs that fault's sql."""
-        return self.operators[self.faults.index(fault)]
+        return self.operators[self.of_kind[fault.kind][0]]
 
     def cancel(self, session: Session, tidy: str) -> None:
         """A client cancels its batch; tidy: what it runs then, before it goes on."""
@@ -366,9 +385,9 @@ class World:
         cancelled: a client that has something to tidy up before it goes on.
         """
         progress = self.progress
-        for number, sink in enumerate(self.sinks):
-            if not sink.finished:
-                continue
+        # One that cannot be compiled is over when it is begun.
+        while (number := next((n for n, s in enumerate(self.sinks) if s.finished), -1)) >= 0:
+            sink = self.sinks[number]
             self.journal.save(progress)
             tidied = number in progress.tidying
             if tidied:
@@ -439,7 +458,7 @@ class World:
         if step.kind == "timer":
             return f"a timer fires ({step.who[0]})"
         if step.who == SERVER:
-            return self._fault(step.kind)[1].title("")
+            return self.of_kind[step.kind][1].title("")
         session = self.instance.sessions[step.who]
         name = self.name_of(session)
         if step.kind == "run":
@@ -448,7 +467,7 @@ class World:
             return f"{name}: its wait times out"
         if step.kind == "resume":
             return f"{name} goes on"
-        return self._fault(step.kind)[1].title(name)
+        return self.of_kind[step.kind][1].title(name)
 
     def name_of(self, session: Session) -> str:
         """A session by its client's name, as an operator's, a task's, or as the queue's reader."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 
@@ -180,7 +180,9 @@ def _against(console: Console, scenario: Scenario, wanted: Wanted) -> int:
     found = compared(scenario, old, Limits(transitions=wanted.transitions))
     for line in lines(found, wanted.file, wanted.against):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    _show(console, found.told, (*found.new.violations.values(), *found.ways[:WAYS]), wanted)
+    _show(console, found.told, found.new.violations.values(), wanted)
+    for number, way in enumerate(found.ways[:WAYS], 1):
+        _show(console, replace(found.told, name=f"{scenario.name} way {number}"), [way], wanted)
     return found.status
 
 

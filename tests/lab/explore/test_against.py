@@ -11,6 +11,7 @@ from redial_lab.explore.replay_words import decode, encode
 from redial_lab.explore.search import HELD, UNFINISHED, VIOLATED, Violation
 from redial_lab.explore.trace_files import evidence
 from redial_lab.explore.user_files import load
+from redial_lab.explore.world import EndlessError
 
 TICKETS = ROOT / "sql" / "examples" / "tickets"
 ALL = Limits(transitions=None)
@@ -74,6 +75,22 @@ def test_a_way_that_windows_can_take_is_said_to_come_to_its_outcome(tmp_path):
     (way,) = found.ways
     shown = evidence(found.told, way)
     assert shown.met, shown.verdict
+
+
+def test_an_outcome_is_one_line_whatever_the_rows_hold(tmp_path):
+    """Its name stands in a script for query windows."""
+    nasty = (
+        "DECLARE @x nvarchar(40) = N'a' + NCHAR(13) + NCHAR(10) + N'GO'; SELECT @x AS x INTO dbo.k;"
+    )
+    found = compared(own(tmp_path, "new", nasty), own(tmp_path, "old", AT_ONCE), ALL)
+    assert any("('a\\u000d\\u000aGO')" in text for text in found.only_new), found.only_new
+    assert all(text.isprintable() for text in found.only_new)
+
+
+def test_a_loop_of_the_old_text_is_said_to_be_the_old_text_s(tmp_path):
+    loop = "WHILE 1 = 1 PRINT 1;"
+    with pytest.raises(EndlessError, match="the old text: a: "):
+        compared(own(tmp_path, "new", AT_ONCE), own(tmp_path, "old", loop), ALL)
 
 
 def test_a_search_that_a_limit_ended_is_no_success(tmp_path):

@@ -21,6 +21,12 @@ from redial_lab.explore.faults import (
 )
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
+from redial_lab.explore.scenario import Step
+from redial_lab.explore.search import Violation
+from redial_lab.explore.shorten import readable
+from redial_lab.explore.trace import replay
+from redial_lab.explore.walk import Walks, walk
+from redial_lab.explore.world import EndlessError
 from tests.lab.explore.tables import DIALOG, queues
 
 TWO = (
@@ -488,11 +494,66 @@ def test_time_passes_while_everybody_waits_and_a_rewind_brings_it_back():
 @pytest.mark.parametrize(
     "between", ["", "UPDATE dbo.c SET n = 1 WHERE id = 1;"], ids=["nothing", "a change"]
 )
-def test_the_clock_may_be_set_between_two_readings_of_it(between):
+@pytest.mark.parametrize("how", [search, persistent, reduced])
+def test_the_clock_may_be_set_between_two_readings_of_it(between, how):
     text = (
         f"DECLARE @a datetime2 = SYSDATETIME(); {between} "
-        "IF DATEDIFF(minute, @a, SYSDATETIME()) > 30 UPDATE dbo.c SET n = 9 WHERE id = 2;"
+        "IF DATEDIFF(second, @a, SYSDATETIME()) > 5 UPDATE dbo.c SET n = 9 WHERE id = 2;"
     )
-    for kind, late in (("clock_ahead", True), ("kill", False)):
-        seen, _ = found(text, Fault(kind))
-        assert any(", 9]" in rows for rows in seen) is late
+    clients = (Client("T1", (text,), "d"), Client("T2", ("WAITFOR DELAY '00:00:10';",), "d"))
+    for kind, late in (
+        ("clock_ahead", True),
+        ("pause", True),
+        ("time_limit", True),
+        ("kill", False),
+    ):
+        seen: set[str] = set()
+        scenario = Scenario("clock", queues, clients, faults=(Fault(kind),))
+        scenario.watched = lambda world: None
+        scenario.at_the_end = lambda world, seen=seen: seen.add(str(numbers(world))) or []
+        assert how(scenario).ended
+        assert any(", 9]" in rows for rows in seen) is late, kind
+
+
+def test_a_trace_of_a_lost_answer_shows_what_was_done():
+    made = Scenario("lost", queues, (Client("T", ("UPDATE dbo.c SET n = 7 WHERE id = 1;",), "d"),))
+    made.faults = (Fault("answer_lost"),)
+    made.at_the_end = lambda world: ["done and lost"] if world.progress.struck else []
+    (violation,) = search(made).violations.values()
+    (line,) = [line for line in replay(made, violation) if "before the answer" in line]
+    assert "behind batch line 1: UPDATE dbo.c SET n = 7" in line
+
+
+def test_a_walk_s_strike_is_one_of_which_something_came():
+    made = Scenario(
+        "walks", queues, (Client("T", (TWO, TWO), "d"),), faults=(Fault("answer_lost"),)
+    )
+    made.at_the_end = lambda world: [f"{len(world.progress.struck)} struck"]
+    result = walk(made, Walks(60, steps=60))
+    assert result.struck == {"answer_lost"}
+    assert 0 < result.taken["answer_lost"] <= 60
+
+
+def test_what_a_fault_did_of_which_nothing_came_is_shown_as_the_session_s_own():
+    made = Scenario("miss", queues, (Client("T", (TWO,), "d"),), faults=(Fault("answer_lost"),))
+    made.at_the_end = lambda world: [] if world.progress.struck else ["all is well"]
+    begins = Step("run", 51)
+    missed = Violation("all is well", (begins, Step("answer_lost", 51), *[begins] * 9))
+    path = readable(made, missed).path
+    assert {step.kind for step in path} == {"run"}
+
+
+def test_a_batch_that_cannot_be_compiled_fails_and_the_next_one_is_run():
+    client = Client("T", ("SELECT @x;", "UPDATE dbo.c SET n = 1 WHERE id = 1;"), "d")
+    seen: set[str] = set()
+    made = Scenario("compile", queues, (client, Client("T2", ("SELECT 1;",), "d")))
+    made.at_the_end = lambda world: seen.add(told(world)) or []
+    search(made)
+    assert seen == {"[((137,), ()), ((),)] [1, 0]"}
+
+
+@pytest.mark.parametrize("how", [search, persistent, reduced])
+def test_a_loop_of_its_own_ends_every_kind_of_search(how):
+    loop = "DECLARE @i int = 0; WHILE 1 = 1 SET @i += 1;"
+    with pytest.raises(EndlessError, match="statements that nobody else can see"):
+        how(Scenario("loop", queues, (Client("T", (loop,), "d"),)))

@@ -9,7 +9,7 @@ import pytest
 
 from redial.paths import ROOT
 from redial.render import render
-from redial_lab.explore import Limits, search, shortest, user_files
+from redial_lab.explore import Limits, search, shortest, world
 from redial_lab.explore.queries import ask
 from redial_lab.explore.user_files import OwnError, load
 from redial_lab.explore.world import EndlessError, World
@@ -98,6 +98,7 @@ def test_every_wrong_key_is_told_at_once(tmp_path):
         ('[switches]\nrelaunch = "never"\n', "switch relaunch: 'never' is none of its values"),
         ('[[invariant]]\nname = "i"\nsql = "SELECT x FROM dbo.t;"\n', "invariant 'i': Msg 207"),
         ('[accounting]\nlanded = "SELECT x FROM dbo.t;"\n', "accounting landed: Msg 207"),
+        ('[[fault]]\nkind = "op"\nsql = "SELECT FROM;"\n', "fault op: line 1: Msg 156"),
         ('[search]\nin_one_go = ["nix"]\n', "in_one_go: no queue nix; there are: "),
         ('[[invariant]]\nname = "*/\\nGO"\nsql = "SELECT 1;"\n', "a character that is not printed"),
         (
@@ -107,7 +108,7 @@ def test_every_wrong_key_is_told_at_once(tmp_path):
     ],
     ids=[
         *("fault", "who", "twice", "server", "sql", "at once", "switch", "invariant", "accounting"),
-        *("queue", "line end", "syntax"),
+        *("syntax of a fault", "queue", "line end", "syntax"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_with_what_is_allowed(tmp_path, more, said):
@@ -134,9 +135,11 @@ def test_a_database_that_no_script_makes_is_named(tmp_path):
 
 
 def test_a_script_that_never_ends_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setattr(user_files, "LONGEST", 10)
+    monkeypatch.setattr(world, "LONGEST", 10)
     with pytest.raises(OwnError, match=r"setup\.sql, line 7: it has run 10 thousand statements"):
         load(written(tmp_path, script=SCRIPT + "GO\nWHILE 1 = 1 PRINT 'x';\n"))
+    with pytest.raises(OwnError, match="it has run 10 thousand statements"):
+        load(written(tmp_path, 'warm = ["WHILE 1 = 1 PRINT 1;"]'))
 
 
 def test_a_batch_that_goes_in_circles_of_its_own_ends_the_search_with_its_name(tmp_path):

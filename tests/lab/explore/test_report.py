@@ -138,6 +138,20 @@ def test_a_batch_that_never_ends_is_named():
     made = scenario("WAITFOR (RECEIVE * FROM dbo.q);", BOTH[0], livelock="")
     made.prepare = queue
     assert "never done   T1, batch 1: it never ended" in report(made, search(made))
+    alone = scenario("WAITFOR (RECEIVE * FROM dbo.q);", livelock="")
+    alone.prepare = queue
+    assert search(alone).status == IN_VAIN
+
+
+def test_where_not_all_was_searched_never_is_not_said_of_all():
+    made = scenario(BOTH[0], faults=(Fault("kill"),))
+    made.at_the_end = lambda world: [] if world.progress.struck else ["done"]
+    lines = [line for line in report(made, search(made)) if line.startswith("never done")]
+    assert lines == [], "it was done where something is violated"
+    cut = search(scenario(BOTH[0], BOTH[1]), Limits(transitions=4))
+    assert all(
+        ", in what was searched" in line for line in report(made, cut) if "never done" in line
+    )
 
 
 def test_a_fault_that_never_struck_is_named():

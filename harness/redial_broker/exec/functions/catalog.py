@@ -78,6 +78,9 @@ OTHERS_CHANGE = frozenset(CATALOG_FUNCTIONS) - {
 }
 """Those whose answer follows from what another session may change meanwhile."""
 
+NAMES_BY_ID = frozenset({"USER_NAME", "SUSER_NAME", "SUSER_SNAME", "FORMATMESSAGE"})
+"""With an argument their answers do, too."""
+
 _NUMBERS: dict[str, str] = {
     "OBJECT_NAME": "11",
     "OBJECT_SCHEMA_NAME": "11",
