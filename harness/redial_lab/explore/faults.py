@@ -376,7 +376,11 @@ KINDS: dict[str, Kind] = {
         "an application's connection breaks when all of its batch is done and before it hears of that: it "
         "takes for failed what is committed; an open transaction is rolled back; it connects again",
         ": its batch is done, its connection breaks before the answer",
-        lambda world, session: not session.background and session.wait is None,
+        lambda world, session: (
+            not session.background
+            and session.wait is None
+            and session.id not in world.progress.paused
+        ),
         _answer_lost,
     ),
     "victim": Kind(

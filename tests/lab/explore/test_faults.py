@@ -534,6 +534,15 @@ def test_a_walk_s_strike_is_one_of_which_something_came():
     assert 0 < result.taken["answer_lost"] <= 60
 
 
+def test_who_stands_still_does_not_come_to_the_end_of_a_batch():
+    made = Scenario("still", queues, (Client("T1", (TWO,), "d"), Client("T2", (TWO,), "d")))
+    made.faults = (Fault("pause"), Fault("answer_lost"))
+    world = World(made)
+    world.take(Step("pause", 51))
+    assert Step("answer_lost", 51) not in world.steps()
+    assert Step("answer_lost", 52) in world.steps()
+
+
 def test_what_a_fault_did_of_which_nothing_came_is_shown_as_the_session_s_own():
     made = Scenario("miss", queues, (Client("T", (TWO,), "d"),), faults=(Fault("answer_lost"),))
     made.at_the_end = lambda world: [] if world.progress.struck else ["all is well"]
