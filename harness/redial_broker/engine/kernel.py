@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redial_broker.engine.access import Access
 from redial_broker.engine.clock import RealClock, Timers, VirtualClock
@@ -12,6 +12,14 @@ from redial_broker.engine.locks import LockManager
 from redial_broker.engine.meter import Meter
 from redial_broker.engine.switches import of_an_instance, value
 from redial_broker.engine.transactions import TransactionManager
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def never(session: Any) -> bool:  # any session
+    """No time passes: nothing is searched."""
+    return False
 
 
 class Engine:
@@ -33,7 +41,7 @@ class Engine:
         self.locks.unchanged_rows = value(self, "plain_read_locks") == "every row"
         self.transactions = TransactionManager(self.journal, self.locks)
         self.meter = Meter()
-        self.clock_jumps = False
-        """Of a search: time may pass between two statements of one session."""
+        self.time_may_pass: Callable[[Any], bool] = never
+        """Of a search: whether time may pass between two statements of that session from here on."""
         self.access = Access(self.locks, self.meter)
         self.hobt_ids = HobtIds(self.journal)

@@ -82,7 +82,7 @@ def _keeps_its_moment(wait: Any) -> bool:
 
 def others_matter(session: SessionState, info: StatementInfo) -> bool:
     """Whether it makes a difference to a statement if others come before it: it is a step of its own."""
-    return info.shared or (info.reads_clock and session.engine.clock_jumps)
+    return info.shared or (info.reads_clock and session.engine.time_may_pass(session))
 
 
 class Machine:

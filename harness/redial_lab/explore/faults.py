@@ -70,6 +70,13 @@ class Fault:
         """Whether it strikes the server, and no session in particular."""
         return not self.sql and self.kind in OF_THE_SERVER
 
+    def lets_time_pass(self, world: World, session: Session) -> bool:
+        """Whether by it time may pass between two statements of that session."""
+        if self.sql or self.kind not in LET_TIME_PASS:
+            return False
+        # Nothing else can run when time passes for one that stands still.
+        return self.kind != "pause" or not (session.background or self.spares(world, session))
+
     def whom(self, world: World) -> list[int]:
         """Whom it can strike now, by ids, in order: ``SERVER``, an operator, or sessions."""
         if self.of_the_server:
@@ -306,7 +313,7 @@ MEET_EVERYTHING = frozenset({"time_limit", *OF_THE_SERVER})
 """Kinds which meet everybody, or by which time passes: the order of such a step and any other matters."""
 
 
-LET_TIME_PASS = MEET_EVERYTHING | {"pause"}
+LET_TIME_PASS = frozenset({"time_limit", "pause", "monitor_looks", "clock_ahead", "clock_back"})
 """Kinds by which time may pass between two statements of one session."""
 
 

@@ -10,6 +10,7 @@ from redial_broker.engine.clock import VirtualClock
 from redial_broker.engine.errors import SqlError, Wait
 from redial_broker.engine.inside import ATOMIC, FRESH
 from redial_broker.engine.journal import Part
+from redial_broker.engine.kernel import never
 from redial_broker.engine.locks import Deadlock
 from redial_broker.engine.switches import given
 from redial_broker.engine.types import Message
@@ -18,7 +19,7 @@ from redial_broker.instance.overheard import heard
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
 from redial_lab.explore.counted import MoreCountsError, Texts
-from redial_lab.explore.faults import IN_ONE_GO, LET_TIME_PASS, OWN_TIMERS, SERVER, Fault
+from redial_lab.explore.faults import IN_ONE_GO, OWN_TIMERS, SERVER, Fault
 from redial_lab.explore.heat import CountingMachine
 from redial_lab.explore.prepared import lending
 from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
@@ -164,9 +165,10 @@ class World:
         self._report_deadlock = self.instance.engine.locks.on_deadlock
         self.instance.engine.locks.on_deadlock = self._deadlock
         self.journal.recording = self.instance.searched = True
-        self.instance.engine.clock_jumps = any(
-            not fault.sql and fault.kind in LET_TIME_PASS for fault in self.faults
-        )
+        self.foresees_spent = False
+        """A fault whose budget is spent counts as if it could come (``--fewer``): a step is one
+        thing then, whatever is left."""
+        self.instance.engine.time_may_pass = self.time_may_pass
         for number in range(len(self.clients)):
             self._next_batch(number)
         self.client_progress()
@@ -186,7 +188,8 @@ class World:
 
     def close(self) -> None:
         """Nobody looks at it any more, wherever it stands: its instance may serve others."""
-        self.instance.searched = self.instance.engine.clock_jumps = False
+        self.instance.searched = False
+        self.instance.engine.time_may_pass = never
         self.instance.listener = None
         if self.counting is not None:
             self.counting.close()
@@ -237,6 +240,13 @@ class World:
     def _may_fire(self, kind: str) -> bool:
         limit = self.scenario.timer_limits.get(kind)
         return limit is None or self.progress.fired.count(kind) < limit
+
+    def time_may_pass(self, session: Session) -> bool:
+        """Whether time may pass between two statements of that session from here on."""
+        return any(
+            (left or self.foresees_spent) and fault.lets_time_pass(self, session)
+            for fault, left in zip(self.faults, self.progress.left, strict=True)
+        )
 
     def _faults(self) -> list[Step]:
         return [

@@ -566,3 +566,16 @@ def test_a_loop_of_its_own_ends_every_kind_of_search(how):
     loop = "DECLARE @i int = 0; WHILE 1 = 1 SET @i += 1;"
     with pytest.raises(EndlessError, match="statements that nobody else can see"):
         how(Scenario("loop", queues, (Client("T", (loop,), "d"),)))
+
+
+def test_time_may_pass_for_whom_a_fault_can_still_reach():
+    """Elsewhere a reading of the clock is no step of its own."""
+    clients = (Client("T1", (TWO,), "d"), Client("T2", (TWO,), "d"))
+    world = World(Scenario("reach", queues, clients, faults=(Fault("pause", who="T1"),)))
+    assert [world.time_may_pass(session) for session in world.clients] == [True, False]
+    world.take(Step("pause", 51))
+    assert not world.time_may_pass(world.clients[0]), "it has stood still, and will not again"
+    world = World(Scenario("all", queues, clients, faults=(Fault("clock_ahead"),)))
+    assert all(world.time_may_pass(session) for session in world.clients)
+    world.take(Step("clock_ahead", 0))
+    assert not any(world.time_may_pass(session) for session in world.clients)
