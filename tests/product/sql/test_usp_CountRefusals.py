@@ -82,6 +82,22 @@ def test_a_clock_that_was_set_back_by_a_month_keeps_no_slowed_conversation_waiti
     assert len(lab.bodies()) == 60 - len(dead(lab)) > 0 and lab.rows(COUNTS) == []
 
 
+def test_a_slowed_conversation_of_before_the_clock_was_set_back_has_its_turn_beside_another():
+    lab = slow()
+    for _ in range(2):
+        conversation(lab, *[BAD] * 80)
+    lab.sa.execute(START)
+    lab.advance(5)
+    lab.sa.execute(
+        "UPDATE TOP (1) audit.PoisonAttempt SET LastUtc = DATEADD(day, 30, LastUtc) "
+        "WHERE MessageSequence = -5;"
+    )
+    of_each = "SELECT Attempts FROM audit.PoisonAttempt WHERE MessageSequence = -5 ORDER BY ConversationHandle;"
+    before = lab.rows(of_each)
+    lab.advance(10)
+    assert all(now > then for now, then in zip(lab.rows(of_each), before, strict=True))
+
+
 def test_a_refused_message_among_good_ones_slows_nobody():
     lab = slow()
     conversation(lab, *[BAD if number % 9 else b"ok" for number in range(300)])
