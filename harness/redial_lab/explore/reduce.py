@@ -22,17 +22,18 @@ from redial_broker.engine.locks import LockManager, Resource
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.compiler import asks_others, calls_function
-from redial_broker.exec.machine import others_matter
 from redial_broker.exec.objects import Procedure
 from redial_broker.exec.session import SessionState
 from redial_lab.explore.faults import IN_ONE_GO
 from redial_lab.explore.progress import Progress, RecordingSink
 from redial_lab.explore.scenario import Scenario, Step
 from redial_lab.explore.search import Limits, Result
+from redial_lab.explore.stepping import by_statements
 from redial_lab.explore.world import World
 
 if TYPE_CHECKING:
     from redial_broker.exec.database import Database
+    from redial_broker.exec.program import Frame
     from redial_broker.instance.session import Session
 
     Named = str | tuple[Any, ...]
@@ -115,29 +116,26 @@ class Footprints:
         """One step of a session, statement by statement: what it read, and whether it looked at
         other sessions (a dynamic management view).
         """
-        machine, reads, shared = (
-            self.world.instance.machine,
-            cast("frozenset[Named]", frozenset()),
-            False,
-        )
+        reads: set[Named] = set()
         watches = False
-        left = IN_ONE_GO
-        while session.frames and session.wait is None and left:
-            frame = session.frames[-1]
-            info = frame.program.infos[frame.pc]
-            if others_matter(session, info):
-                if shared:
-                    break
-                shared = True
-                reads |= self._read(session, info.node, frame.program.database)
+
+        def look(frame: Frame, shared: bool) -> None:
+            nonlocal watches
+            if shared:
+                program = frame.program
                 # A shared statement has a node.
-                source = frame.program.source.text[info.node.pos : info.node.end].lower()  # type: ignore[union-attr]
-                watches = any(word in source for word in WATCHING)
-            machine.run(session, 1, acted=self.world.acted)
-            left -= 1
-        self.world.check_stopped(session)
-        self.world.client_progress()
-        return reads, watches
+                node = cast("ast.Node", program.infos[frame.pc].node)
+                reads.update(self._read(session, node, program.database))
+                source = program.source.text[node.pos : node.end].lower()
+                watches = watches or any(word in source for word in WATCHING)
+
+        world = self.world
+        by_statements(
+            world.instance.machine.run, session, IN_ONE_GO, look, single=True, acted=world.acted
+        )
+        world.check_stopped(session)
+        world.client_progress()
+        return frozenset(reads), watches
 
     def _read(
         self,

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from redial_broker.engine.inside import ATOMIC
-from redial_broker.exec.machine import READY, Machine, others_matter
+from redial_broker.exec.machine import Machine
 from redial_broker.instance.session import Session
+from redial_lab.explore.stepping import by_statements
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from redial_broker.exec.program import Frame
     from redial_broker.exec.session import SessionState
 
@@ -69,30 +72,27 @@ class TracingMachine(Machine):
         acted: int = ATOMIC,
     ) -> str:
         """As ``Machine.run``, one statement at a time."""
-        shared_done = False
-        status = READY
-        while session.frames and budget > 0:
-            if (
-                session.pending is not None
-            ):  # an error comes first: its handler runs, if there is one
-                status = super().run(session, 0)
-            else:
-                frame = session.frames[-1]
-                info = frame.program.infos[frame.pc]
-                shared = others_matter(session, info)
-                if single and shared_done and shared:
-                    return READY
-                shared_done = shared_done or shared
-                place = place_of(frame)
-                status = super().run(session, 1, acted=acted)
-                budget -= 1
-                if place is not None:
-                    waited = session.wait is not None
-                    left = session.to_be_run_again and not waited
-                    self.noted.append(Noted(cast(Session, session), place, shared, waited, left))
-            if status != READY:
-                return status
-        return status
+        return by_statements(
+            super().run,
+            session,
+            budget,
+            lambda frame, shared: self._note(session, frame, shared),
+            single=single,
+            acted=acted,
+        )
+
+    def _note(self, session: SessionState, frame: Frame, shared: bool) -> Callable[[], None] | None:
+        """What is to be done when the statement has run."""
+        place = place_of(frame)
+        if place is None:
+            return None
+
+        def note() -> None:
+            waited = session.wait is not None
+            left = session.to_be_run_again and not waited
+            self.noted.append(Noted(cast(Session, session), place, shared, waited, left))
+
+        return note
 
 
 def place_of(frame: Frame) -> Place | None:
