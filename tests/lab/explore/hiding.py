@@ -10,6 +10,7 @@ from pathlib import Path
 from redial_broker.instance.instance import Instance
 from redial_lab.explore import Client, Scenario, World
 from redial_lab.explore.prepared import made
+from tests.lab.explore.tables import database
 
 BASE = (
     "CREATE TABLE dbo.T (V int NOT NULL); INSERT dbo.T VALUES (1); "
@@ -60,15 +61,7 @@ class Place:
         )
 
     def _prepared(self) -> Instance:
-        instance = Instance(seed=3)
-        session = instance.connect()
-        session.execute("CREATE DATABASE d;").ok()
-        session.close()
-        session = instance.connect("d")
-        for text in (BASE, *self.setup):
-            session.execute(text).ok()
-        session.close()
-        return instance
+        return database(BASE, *self.setup)
 
 
 def kept(world: World) -> list[str]:

@@ -5,21 +5,30 @@ from __future__ import annotations
 from redial_broker.instance.instance import Instance
 
 
+def database(*texts: str, on: Instance | None = None) -> Instance:
+    """An instance with database d in which these texts have been run. on: one that has it already."""
+    if on is None:
+        on = Instance(seed=3)
+        session = on.connect()
+        session.execute("CREATE DATABASE d;").ok()
+        session.close()
+    session = on.connect("d")
+    for text in texts:
+        session.execute(text).ok()
+    session.close()
+    return on
+
+
 def tables(names: str = "abc", rows: int = 2) -> Instance:
     """An instance with database d and a table for each letter, rows 1 to ``rows`` with n = 0."""
-    instance = Instance(seed=3)
-    session = instance.connect()
-    session.execute("CREATE DATABASE d;").ok()
-    session.close()
-    session = instance.connect("d")
     values = ", ".join(f"({row}, 0)" for row in range(1, rows + 1))
-    for name in names:
-        session.execute(
-            f"CREATE TABLE dbo.{name} (id int NOT NULL PRIMARY KEY, n int NOT NULL);"
-        ).ok()
-        session.execute(f"INSERT dbo.{name} VALUES {values};").ok()
-    session.close()
-    return instance
+    return database(
+        *(
+            f"CREATE TABLE dbo.{name} (id int NOT NULL PRIMARY KEY, n int NOT NULL); "
+            f"INSERT dbo.{name} VALUES {values};"
+            for name in names
+        )
+    )
 
 
 def add(table: str, row: int = 1) -> str:
@@ -36,14 +45,10 @@ DIALOG = (
 
 def queues() -> Instance:
     """Database d with table c of two rows, and a service on each of two queues."""
-    instance = tables("c")
-    session = instance.connect("d")
-    for text in (
+    return database(
         "CREATE QUEUE dbo.qa;",
         "CREATE QUEUE dbo.qb;",
         "CREATE SERVICE a ON QUEUE dbo.qa;",
         "CREATE SERVICE b ON QUEUE dbo.qb ([DEFAULT]);",
-    ):
-        session.execute(text).ok()
-    session.close()
-    return instance
+        on=tables("c"),
+    )

@@ -8,19 +8,17 @@ from redial_broker.instance.instance import Instance
 from redial_lab.explore import Client, Scenario, World, search
 from redial_lab.explore.faults import Fault
 from redial_lab.explore.message_accounts import Ledger, Places, balanced
+from tests.lab.explore.tables import database
 
 
 def boxes() -> Instance:
-    instance = Instance(seed=3)
-    session = instance.connect()
-    session.execute("CREATE DATABASE d;").ok()
-    session.close()
-    session = instance.connect("d")
-    for table in ("arrived", "waiting", "dead"):
-        session.execute(f"CREATE TABLE dbo.{table} (body varchar(9) NOT NULL);").ok()
-    session.execute("INSERT dbo.arrived VALUES ('old');").ok()
-    session.close()
-    return instance
+    return database(
+        *(
+            f"CREATE TABLE dbo.{table} (body varchar(9) NOT NULL);"
+            for table in ("arrived", "waiting", "dead")
+        ),
+        "INSERT dbo.arrived VALUES ('old');",
+    )
 
 
 def held(table: str):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redial_broker.instance.instance import Instance
 from redial_lab.explore.held_locks import held_by
+from tests.lab.explore.tables import database
 
 GUID = "0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9"
 OTHER = GUID.replace("0A", "0B")
@@ -22,10 +22,7 @@ INSERT dbo.T VALUES ('{GUID}', N'Grün', 7), (NEWID(), NULL, NULL);
 
 def held(text: str) -> str:
     """What a session holds after a text."""
-    instance = Instance(seed=3)
-    session = instance.connect()
-    session.execute("CREATE DATABASE d;").ok()
-    session.execute(f"USE d; {TABLE}").ok()
+    session = database(TABLE).connect("d")
     session.execute(f"BEGIN TRANSACTION; {text}").ok()
     return str(held_by(session, {}))
 

@@ -18,7 +18,7 @@ from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
 from redial_lab.explore.walk import Walks, walk
 from tests.lab.explore.hiding import KEPT, Place, places
-from tests.lab.explore.tables import tables
+from tests.lab.explore.tables import database, tables
 
 BOTH = {KEPT.format(1), KEPT.format(2)}
 KINDS = ("session", "engine", "catalog", "storage", "broker", "clock")
@@ -88,12 +88,7 @@ INSERT dbo.Dialog VALUES (@h);
 
 
 def prepared():
-    instance = tables("a", 2)
-    session = instance.connect("d")
-    session.execute(BROKER).ok()
-    session.execute("UPDATE dbo.a SET n = 10 WHERE id = 1;").ok()
-    session.close()
-    return instance
+    return database(BROKER, "UPDATE dbo.a SET n = 10 WHERE id = 1;", on=tables("a", 2))
 
 
 def test_a_timer_that_is_set_and_not_yet_armed():

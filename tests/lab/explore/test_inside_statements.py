@@ -12,6 +12,7 @@ from redial_lab.explore.reduce import reduced
 from redial_lab.explore.search import ATOMIC
 from redial_lab.explore.search_report import report
 from redial_lab.explore.world import Step, World
+from tests.lab.explore.tables import database
 
 T = """
 CREATE TABLE dbo.T (K int NOT NULL CONSTRAINT PK PRIMARY KEY, A int NOT NULL, V int NOT NULL);
@@ -22,14 +23,7 @@ CREATE TABLE dbo.Log (V int NOT NULL);
 
 
 def instance() -> Instance:
-    made = Instance(seed=3)
-    session = made.connect()
-    session.execute("CREATE DATABASE d;").ok()
-    session.close()
-    session = made.connect("d")
-    session.execute(T).ok()
-    session.close()
-    return made
+    return database(T)
 
 
 def rows(world: World, table: str) -> list[tuple]:
@@ -176,21 +170,17 @@ def test_an_error_in_the_midst_undoes_all_of_its_statement():
 DRAWN = "INSERT dbo.Ids (G) SELECT NEWID() FROM dbo.T; SELECT @@IDENTITY;"
 
 
+IDS = (
+    "CREATE TABLE dbo.Ids (I int IDENTITY NOT NULL PRIMARY KEY, "
+    "G uniqueidentifier NOT NULL UNIQUE, R rowversion NOT NULL);"
+)
+
+
 def test_an_id_is_drawn_once_however_often_its_statement_runs():
     """A key that was another one each time would be locked anew each time, and never be written."""
 
-    def prepared():
-        made = instance()
-        session = made.connect("d")
-        session.execute(
-            "CREATE TABLE dbo.Ids (I int IDENTITY NOT NULL PRIMARY KEY, "
-            "G uniqueidentifier NOT NULL UNIQUE, R rowversion NOT NULL);"
-        ).ok()
-        session.close()
-        return made
-
     made = scenario(DRAWN, DRAWN)
-    made.prepare = prepared
+    made.prepare = lambda: database(T, IDS)
     made.at_the_end = lambda world: [f"ids {[row[0] for row in rows(world, 'Ids')]}"]
     found = search(made)
     assert found.ended
@@ -248,11 +238,7 @@ TURN_BY_TURN = {
 
 
 def with_more() -> Instance:
-    made = instance()
-    session = made.connect("d")
-    session.execute(MORE).ok()
-    session.close()
-    return made
+    return database(T, MORE)
 
 
 def outcome(world: World) -> list[str]:
@@ -324,11 +310,8 @@ def test_others_come_in_before_a_function_that_tells_what_they_change(asks, how)
 
 
 def with_ids() -> Instance:
-    made = instance()
-    session = made.connect("d")
-    session.execute(
+    return database(
+        T,
         "CREATE TABLE dbo.Ids (N int IDENTITY NOT NULL, V rowversion NOT NULL); "
-        "INSERT dbo.Ids DEFAULT VALUES;"
-    ).ok()
-    session.close()
-    return made
+        "INSERT dbo.Ids DEFAULT VALUES;",
+    )

@@ -18,7 +18,7 @@ from redial_broker.instance.instance import Instance
 from redial_lab.explore import Client, Scenario, World
 from redial_lab.explore.counted import counting
 from redial_lab.proof.setups import Setup
-from tests.lab.explore.tables import tables
+from tests.lab.explore.tables import database, tables
 from tests.sampling import full
 
 SETUPS = [
@@ -111,11 +111,7 @@ ROWS = "CREATE TABLE dbo.r (id int NOT NULL PRIMARY KEY, n int NOT NULL, rv rowv
 
 
 def tables_with_rowversions() -> Instance:
-    instance = tables("a", 2)
-    session = instance.connect("d")
-    session.execute(ROWS + "INSERT dbo.r (id, n) VALUES (1, 0), (2, 0);").ok()
-    session.close()
-    return instance
+    return database(ROWS + "INSERT dbo.r (id, n) VALUES (1, 0), (2, 0);", on=tables("a", 2))
 
 
 def test_a_transaction_shows_no_rowversion_that_no_text_reads():

@@ -12,6 +12,7 @@ from redial_broker.instance.shelf import Shelf
 from redial_lab.explore import Client, Limits, Scenario, World, prepared, search
 from redial_lab.explore.prepared import lending, made
 from redial_lab.proof.setups import Setup
+from tests.lab.explore.tables import database
 from tests.sampling import full
 
 MOST = Limits(transitions=1_500 if full() else 600)
@@ -24,11 +25,7 @@ def nothing_kept(monkeypatch):
 
 
 def tables() -> Instance:
-    instance = Instance(seed=3)
-    session = instance.connect()
-    session.execute("CREATE DATABASE d; USE d; CREATE TABLE dbo.t (n int PRIMARY KEY);").ok()
-    session.close()
-    return instance
+    return database("CREATE TABLE dbo.t (n int PRIMARY KEY);")
 
 
 class Kept:

@@ -9,6 +9,7 @@ import pytest
 
 from redial_broker.instance.instance import Instance
 from redial_lab.explore import Client, Scenario, World, search, shortest
+from tests.lab.explore.tables import database
 
 OBJECTS = """
 CREATE QUEUE dbo.IQ; CREATE QUEUE dbo.TQ;
@@ -28,14 +29,8 @@ RECEIVE = "RECEIVE TOP (1) * FROM dbo.TQ;"
 
 def prepared(rollbacks: int = 0) -> Instance:
     """Two dialogs with a message each; the first message was rolled back that often."""
-    instance = Instance(seed=3)
-    session = instance.connect()
-    for sql in ("CREATE DATABASE d; USE d;", OBJECTS, DIALOG.format(k=1), DIALOG.format(k=2)):
-        session.execute(sql).ok()
-    for _ in range(rollbacks):
-        session.execute(f"BEGIN TRAN; {RECEIVE} ROLLBACK;").ok()
-    session.close()
-    return instance
+    rolled_back = [f"BEGIN TRAN; {RECEIVE} ROLLBACK;"] * rollbacks
+    return database(OBJECTS, DIALOG.format(k=1), DIALOG.format(k=2), *rolled_back)
 
 
 def sends(k: int, row: int, first: bool) -> str:

@@ -26,7 +26,7 @@ from redial_lab.explore.search import (
 )
 from redial_lab.explore.search_report import report
 from redial_lab.explore.walk import Walks, walk
-from tests.lab.explore.tables import add, tables
+from tests.lab.explore.tables import add, database, tables
 
 
 def scenario(*texts: str, **more) -> Scenario:
@@ -42,11 +42,7 @@ def touched(world: World) -> bool:
 
 def queue() -> Instance:
     """The tables, and a queue that stays empty."""
-    instance = tables("ab")
-    session = instance.connect("d")
-    session.execute("CREATE QUEUE dbo.q;").ok()
-    session.close()
-    return instance
+    return database("CREATE QUEUE dbo.q;", on=tables("ab"))
 
 
 BOTH = add("a", 1), add("b", 1)
@@ -177,17 +173,12 @@ def test_the_chance_that_two_states_shared_a_hash_is_printed():
 
 
 def test_the_heat_map_shows_what_never_ran():
-    def prepared():
-        instance = tables("a")
-        session = instance.connect("d")
-        session.execute(
-            "CREATE PROCEDURE dbo.P AS UPDATE dbo.a SET n = 1 WHERE id = 1; "
-            "IF @@ROWCOUNT = 0 RAISERROR('nobody', 16, 1);"
-        ).ok()
-        session.close()
-        return instance
-
-    made = Scenario("heat", prepared, (Client("T1", ("EXECUTE dbo.P;",), "d"),), counts=True)
+    procedure = (
+        "CREATE PROCEDURE dbo.P AS UPDATE dbo.a SET n = 1 WHERE id = 1; "
+        "IF @@ROWCOUNT = 0 RAISERROR('nobody', 16, 1);"
+    )
+    client = Client("T1", ("EXECUTE dbo.P;",), "d")
+    made = Scenario("heat", lambda: database(procedure, on=tables("a")), (client,), counts=True)
     lines = list(heat_map(search(made).heat))
     assert lines[0] == "d.dbo.P: 2 of 3 statements ran"
     assert lines[1].split(maxsplit=3)[:3] == ["1", "line", "1"]

@@ -12,16 +12,11 @@ from redial_lab.explore.search import EXHAUSTED
 from redial_lab.explore.search_report import report
 from redial_lab.explore.trace import replay
 from redial_lab.explore.world import Step
+from tests.lab.explore.tables import tables
 
 
 def counter() -> Instance:
-    instance = Instance(seed=3)
-    session = instance.connect()
-    session.execute("CREATE DATABASE d; USE d;").ok()
-    session.execute("CREATE TABLE dbo.c (id int NOT NULL PRIMARY KEY, n int NOT NULL);").ok()
-    session.execute("INSERT dbo.c VALUES (1, 0);").ok()
-    session.close()
-    return instance
+    return tables("c", 1)
 
 
 READ_THEN_WRITE = (

@@ -17,6 +17,7 @@ from redial_lab.explore.stops import NoPlace, create_or_alter, with_stops
 from redial_lab.explore.trace import record, replay
 from redial_lab.explore.user_files import load
 from redial_lab.explore.windows import script
+from tests.lab.explore.tables import database
 
 TRANSFER = (
     "CREATE PROCEDURE dbo.Transfer @from int, @to int AS BEGIN\n"
@@ -30,16 +31,11 @@ TRANSFER = (
 
 
 def bank() -> Instance:
-    instance = Instance(seed=3)
-    session = instance.connect()
-    session.execute("CREATE DATABASE d; USE d;").ok()
-    session.execute(
-        "CREATE TABLE dbo.Account (Id int NOT NULL PRIMARY KEY, Amount int NOT NULL);"
-    ).ok()
-    session.execute("INSERT dbo.Account VALUES (1, 10), (2, 10), (3, 10);").ok()
-    session.execute(TRANSFER).ok()
-    session.close()
-    return instance
+    return database(
+        "CREATE TABLE dbo.Account (Id int NOT NULL PRIMARY KEY, Amount int NOT NULL);",
+        "INSERT dbo.Account VALUES (1, 10), (2, 10), (3, 10);",
+        TRANSFER,
+    )
 
 
 def crossing(**more) -> Scenario:

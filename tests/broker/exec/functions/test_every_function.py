@@ -9,7 +9,9 @@ import pytest
 
 from redial.paths import ROOT
 from redial_broker.exec.functions import FUNCTIONS
+from redial_broker.exec.functions.dates import CLOCK
 from redial_broker.instance.instance import Instance
+from tests.broker.exec.lab import Lab
 
 FOLDER = ROOT / "tests" / "broker"
 KEY = "ASYMKEY_ID(N'k'), "
@@ -87,3 +89,19 @@ def test_every_function_is_called_in_a_test():
     words = set(re.findall(r"\w+", texts))
     assert "LEN" in FUNCTIONS
     assert {name for name in FUNCTIONS if name.isidentifier() and name not in words} == set()
+
+
+def test_the_clock_is_read_by_those_functions_only_that_are_known_to_tell_the_time():
+    """A search takes a reading of it for a step where time may pass; the rest go by other things."""
+    bare = {"CURRENT_TIMESTAMP", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER"}
+    labs = [Lab(), Lab()]
+    labs[1].instance.clock.advance(3600)
+    moved = set()
+    for name, (least, _, _) in FUNCTIONS.items():
+        if least == 0:
+            text = f"SELECT {name if name in bare else name + '()'};"
+            told = [lab.send(text) for lab in labs]
+            assert [bool(one.errors) for one in told] in ([False] * 2, [True] * 2), name
+            if not told[0].errors and told[0].rows() != told[1].rows():
+                moved.add(name)
+    assert moved == CLOCK
