@@ -859,7 +859,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'ee309c9adc5b25ae 0', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'65897640aba40bc1 0', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

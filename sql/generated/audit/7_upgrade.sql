@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ee309c9adc5b25ae [6-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'65897640aba40bc1 [6-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'6_retention.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 7_upgrade.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -49,7 +49,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'ee309c9adc5b25ae 7', @level0type = N'SCHEMA', @level0name = N'audit';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'65897640aba40bc1 7', @level0type = N'SCHEMA', @level0name = N'audit';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'ee309c9adc5b25ae [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'65897640aba40bc1 [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -42,7 +42,7 @@ VALUES
     (N'usp_ResendStranded', 0x4050bd314e83c00f), (N'usp_SenderActivation', 0x8cd6b7f70b61ed3c),
     (N'usp_CountRefusals', 0xfc5080232123591f), (N'usp_LandRow', 0x31f2a5ed0682910a),
     (N'usp_LandBatch', 0x913156f3c9b72acd), (N'usp_EndTarget', 0x9534a10faa3e3c0f),
-    (N'usp_FindPoison', 0xd34fdb069e59fa6e), (N'usp_PickConversation', 0xf73312823e9ec158),
+    (N'usp_FindPoison', 0xd34fdb069e59fa6e), (N'usp_PickConversation', 0xc3e0e13b8b17a00f),
     (N'usp_TakeTurn', 0x8682a1d84d63e6a0), (N'usp_TargetActivation', 0x9b5a9c6f624b91a8),
     (N'vw_DeadLetters', 0x0c964153b2cfd38e), (N'vw_Unlanded', 0xe3bdd60f85131668), (N'MessageBatch', NULL),
     (N'ufn_ReadBatch', 0x5615643b0205f270), (N'usp_CheckMessages', 0xb376bfcf40bff098),
@@ -93,13 +93,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'ee309c9adc5b25ae 9', @level0type = N'SCHEMA', @level0name = N'audit';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'65897640aba40bc1 9', @level0type = N'SCHEMA', @level0name = N'audit';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'65897640aba40bc1 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
@@ -126,7 +126,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'65897640aba40bc1 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -218,7 +218,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'65897640aba40bc1 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -292,7 +292,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'65897640aba40bc1 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[audit].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -602,21 +602,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'65897640aba40bc1 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ee309c9adc5b25ae84ae3ccff759826c5ff6f4a6f27d44ff3de76e14fd4906d7'
+           ORDER BY h.DeploymentId DESC), N'') <> N'65897640aba40bc152d10f24c702554950056140f4f9abeab9af71de400fc571'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'ee309c9adc5b25ae84ae3ccff759826c5ff6f4a6f27d44ff3de76e14fd4906d7');
+    VALUES (N'audit', N'0.1.0', N'65897640aba40bc152d10f24c702554950056140f4f9abeab9af71de400fc571');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'65897640aba40bc1 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -673,7 +673,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'audit') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'ee309c9adc5b25ae 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'65897640aba40bc1 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'audit';

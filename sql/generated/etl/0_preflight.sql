@@ -859,7 +859,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'c5184aaab8bb929b 0', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'cb921dde8c51202a 0', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

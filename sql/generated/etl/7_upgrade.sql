@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c5184aaab8bb929b [6-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'cb921dde8c51202a [6-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'6_retention.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 7_upgrade.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -49,7 +49,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c5184aaab8bb929b 7', @level0type = N'SCHEMA', @level0name = N'etl';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'cb921dde8c51202a 7', @level0type = N'SCHEMA', @level0name = N'etl';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'c5184aaab8bb929b [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'cb921dde8c51202a [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -43,7 +43,7 @@ VALUES
     (N'usp_ResendStranded', 0xd855975e684e1a6a), (N'usp_SenderActivation', 0x5f6346af743ef374),
     (N'usp_CountRefusals', 0x59f5e5d449b24859), (N'usp_LandRow', 0x1a8e421bc218458c),
     (N'usp_LandBatch', 0x587b68e7ba194dde), (N'usp_EndTarget', 0xc6e6b67ae1810328),
-    (N'usp_FindPoison', 0xb180782796031bd5), (N'usp_PickConversation', 0x6d040d9540014a89),
+    (N'usp_FindPoison', 0xb180782796031bd5), (N'usp_PickConversation', 0x7ad4c3232e3f5b3b),
     (N'usp_TakeTurn', 0x8465686109e5320b), (N'usp_TargetActivation', 0x61355c27d95c0f21),
     (N'vw_DeadLetters', 0xea71a353ce53d44e), (N'vw_Unlanded', 0x2fef6dd77fb2b3c9), (N'MessageBatch', NULL),
     (N'ufn_ReadBatch', 0xc059946ab271ddaf), (N'usp_CheckMessages', 0x162302be56a01366),
@@ -96,13 +96,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'c5184aaab8bb929b 9', @level0type = N'SCHEMA', @level0name = N'etl';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'cb921dde8c51202a 9', @level0type = N'SCHEMA', @level0name = N'etl';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'cb921dde8c51202a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
 IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/initiator')
@@ -129,7 +129,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'cb921dde8c51202a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -228,7 +228,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'cb921dde8c51202a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -301,7 +301,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'cb921dde8c51202a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[etl].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -618,21 +618,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'cb921dde8c51202a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c5184aaab8bb929b0d708aa96e62f84a18c045780c704224b8f8213bd8fb2156'
+           ORDER BY h.DeploymentId DESC), N'') <> N'cb921dde8c51202a0d94faa7b0e2c4782e553ed2939af7a746c7ccdd9ebe9b5c'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'c5184aaab8bb929b0d708aa96e62f84a18c045780c704224b8f8213bd8fb2156');
+    VALUES (N'etl', N'0.1.0', N'cb921dde8c51202a0d94faa7b0e2c4782e553ed2939af7a746c7ccdd9ebe9b5c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'cb921dde8c51202a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -751,7 +751,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'cb921dde8c51202a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -808,7 +808,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'etl') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'c5184aaab8bb929b 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'cb921dde8c51202a 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'etl';

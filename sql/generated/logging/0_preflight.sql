@@ -885,7 +885,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'b309dd504db8c33a 0', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'e871dd1bc17d303f 0', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

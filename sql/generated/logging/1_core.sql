@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b309dd504db8c33a [0-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e871dd1bc17d303f [0-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'0_preflight.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 1_core.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -2145,7 +2145,7 @@ BEGIN
                OR (pa.MessageSequence = -5 AND pa.Attempts >= 100 AND NOT EXISTS (
                        SELECT 1 FROM [logging].[PoisonAttempt] AS o WITH (NOLOCK)
                        WHERE o.MessageSequence = -5 AND o.Attempts >= 100 AND ABS(DATEDIFF_BIG(millisecond, o.LastUtc, SYSUTCDATETIME())) < 1000))
-            ORDER BY pa.LastUtc;
+            ORDER BY ABS(DATEDIFF_BIG(millisecond, pa.LastUtc, SYSUTCDATETIME())) DESC;
         UPDATE pa
         SET LastUtc = SYSUTCDATETIME()
         FROM [logging].[PoisonAttempt] AS pa WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)    /* one row, or another reader's */
@@ -2451,7 +2451,7 @@ FROM [logging].[vw_DeadLetters] AS dl
 WHERE dl.HandledUtc IS NULL;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b309dd504db8c33a 1', @level0type = N'SCHEMA', @level0name = N'logging';
+EXECUTE @property = sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'e871dd1bc17d303f 1', @level0type = N'SCHEMA', @level0name = N'logging';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'b309dd504db8c33a [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'e871dd1bc17d303f [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -42,7 +42,7 @@ VALUES
     (N'usp_SenderActivation', 0xa9e72d180044e571), (N'usp_CloseEverlasting', 0xbf990fcb6732b4d2),
     (N'usp_CountRefusals', 0x346caa3f42744f3a), (N'usp_LandRow', 0xe7c679aa0218f2b4),
     (N'usp_LandBatch', 0x7985616037555a1f), (N'usp_EndTarget', 0xcb923a0bdf60890a),
-    (N'usp_FindPoison', 0x4d42b57c9d03bb77), (N'usp_PickConversation', 0x7c28953e247c51de),
+    (N'usp_FindPoison', 0x4d42b57c9d03bb77), (N'usp_PickConversation', 0x16ef39b74a386a3c),
     (N'usp_TargetActivation', 0xd111a3ccaf66a918), (N'vw_DeadLetters', 0x241ad37032076c31),
     (N'vw_Unlanded', 0xff7310aad5305fc2), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x3b85ced4d9b6288e),
     (N'usp_CheckMessages', 0xdbcab444ce762ca4), (N'usp_SendMessages', 0xe84459664abb5139),
@@ -92,13 +92,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'b309dd504db8c33a 9', @level0type = N'SCHEMA', @level0name = N'logging';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'e871dd1bc17d303f 9', @level0type = N'SCHEMA', @level0name = N'logging';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e871dd1bc17d303f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -179,7 +179,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e871dd1bc17d303f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -271,7 +271,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e871dd1bc17d303f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -345,7 +345,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e871dd1bc17d303f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[logging].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -665,21 +665,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e871dd1bc17d303f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b309dd504db8c33a0b8d8d4929a7e8e455490823a98665e07ca3b550b2e38e32'
+           ORDER BY h.DeploymentId DESC), N'') <> N'e871dd1bc17d303f08fdbcac80bdf454c6bf455941ace86c73bbd00ac329ad14'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'b309dd504db8c33a0b8d8d4929a7e8e455490823a98665e07ca3b550b2e38e32');
+    VALUES (N'logging', N'0.1.0', N'e871dd1bc17d303f08fdbcac80bdf454c6bf455941ace86c73bbd00ac329ad14');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e871dd1bc17d303f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -797,7 +797,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e871dd1bc17d303f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -855,7 +855,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'logging') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'b309dd504db8c33a 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'e871dd1bc17d303f 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'logging';

@@ -884,7 +884,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @property int;
-EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'44db9f1cd847aa33 0', @level0type = N'SCHEMA', @level0name = N'orders';
+EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.files', @value = N'875254cfeddf0a5b 0', @level0type = N'SCHEMA', @level0name = N'orders';
 IF ISNULL(@property, 1) <> 0
     THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
 GO

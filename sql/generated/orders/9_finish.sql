@@ -10,7 +10,7 @@ IF @@TRANCOUNT > 0                      /* ALTER DATABASE is refused there, and 
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) LIKE N'44db9f1cd847aa33 [7-9]')
+                 AND CONVERT(nvarchar(70), ep.value) LIKE N'875254cfeddf0a5b [7-9]')
 BEGIN
     DECLARE @message nvarchar(2048) = REPLACE(CONCAT(N'7_upgrade.sql of these files has not passed in database ', QUOTENAME(DB_NAME()), N'. Nothing of 9_finish.sql was done. Next: run them here in their order, from 0_preflight.sql on.'), N'%', N'%%');
     THROW 50233, @message, 127;
@@ -43,7 +43,7 @@ VALUES
     (N'usp_SenderActivation', 0x59f6440c1da558ae), (N'usp_CountRefusals', 0xb463116fcb4cdbee),
     (N'usp_LandRow', 0x00db5b04e571aa70), (N'usp_LandBatch', 0x0307a9a30e606c72),
     (N'usp_EndTarget', 0xab1b1a614daa846c), (N'usp_FindPoison', 0x04f09f86709f4c02),
-    (N'usp_PickConversation', 0x619e4c2ed8d55f90), (N'usp_TakeTurn', 0x91bc10bb5f228e5d),
+    (N'usp_PickConversation', 0x8ffa73609faea198), (N'usp_TakeTurn', 0x91bc10bb5f228e5d),
     (N'usp_TargetActivation', 0x33a196529678b6e1), (N'vw_DeadLetters', 0x2968d05543d622f0),
     (N'vw_Unlanded', 0x05adc7c472264aec), (N'MessageBatch', NULL), (N'ufn_ReadBatch', 0x9b71e7ac13e269f7),
     (N'usp_CheckMessages', 0xc1ba60b591552091), (N'usp_SendMessages', 0x8a21ba4560c57c5a),
@@ -94,13 +94,13 @@ END;
 /* It has passed: what follows asks for this mark. */
 IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
            WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files')
-    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'44db9f1cd847aa33 9', @level0type = N'SCHEMA', @level0name = N'orders';
+    EXECUTE sys.sp_updateextendedproperty @name = N'Redial.files', @value = N'875254cfeddf0a5b 9', @level0type = N'SCHEMA', @level0name = N'orders';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'875254cfeddf0a5b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
    it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
@@ -181,7 +181,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'875254cfeddf0a5b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Who may do what. A DENY on what is granted here was decided by somebody, and GRANT would take it away (F-505):
    it is given back in the same transaction, so nobody is let in meanwhile. */
@@ -273,7 +273,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'875254cfeddf0a5b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
    QUEUE waits for every open RECEIVE, and senders then wait behind it. A reader without
@@ -348,7 +348,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'875254cfeddf0a5b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* An index of Landing that these choices do not make. */
 IF INDEXPROPERTY(OBJECT_ID(N'[orders].[Landing]', N'U'), N'IX_Landing_Conversation', 'IndexID') IS NOT NULL
@@ -664,21 +664,21 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'875254cfeddf0a5b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'44db9f1cd847aa33f478e2a4230c2ac13da251172633f89c577385ca14c0e45c'
+           ORDER BY h.DeploymentId DESC), N'') <> N'875254cfeddf0a5b6cc942692522af1dc74de70705dafe189f10fb0264b1629c'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'44db9f1cd847aa33f478e2a4230c2ac13da251172633f89c577385ca14c0e45c');
+    VALUES (N'orders', N'0.1.0', N'875254cfeddf0a5b6cc942692522af1dc74de70705dafe189f10fb0264b1629c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'875254cfeddf0a5b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
    Every command is safe at any time and as often as you like. A job's name carries the database, and
@@ -794,7 +794,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'875254cfeddf0a5b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 /* The choices installed from here on, and the gate that 29_change has closed, in one transaction: a
    deployment that stops before it is still the change of choices it was. Changes only what differs. */
@@ -851,7 +851,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 3 AND ep.major_id = SCHEMA_ID(N'orders') AND ep.name = N'Redial.files'
-                 AND CONVERT(nvarchar(70), ep.value) = N'44db9f1cd847aa33 9')
+                 AND CONVERT(nvarchar(70), ep.value) = N'875254cfeddf0a5b 9')
     THROW 50220, N'NOT installed: the look whether all is there has not passed, see its error.', 127;
 DECLARE @property int;
 EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.files', @level0type = N'SCHEMA', @level0name = N'orders';
