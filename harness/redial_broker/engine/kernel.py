@@ -42,6 +42,6 @@ class Engine:
         self.transactions = TransactionManager(self.journal, self.locks)
         self.meter = Meter()
         self.time_may_pass: Callable[[Any], bool] = never
-        """Of a search: whether time may pass between two statements of that session from here on."""
+        """Of a search: whether time may pass between two statements of that session."""
         self.access = Access(self.locks, self.meter)
         self.hobt_ids = HobtIds(self.journal)

@@ -75,7 +75,7 @@ class Fault:
         if self.sql or self.kind not in LET_TIME_PASS:
             return False
         # Nothing else can run when time passes for one that stands still.
-        return self.kind != "pause" or not (session.background or self.spares(world, session))
+        return self.kind != "pause" or (session in world.clients and not self.spares(world, session))
 
     def whom(self, world: World) -> list[int]:
         """Whom it can strike now, by ids, in order: ``SERVER``, an operator, or sessions."""
@@ -313,7 +313,7 @@ MEET_EVERYTHING = frozenset({"time_limit", *OF_THE_SERVER})
 """Kinds which meet everybody, or by which time passes: the order of such a step and any other matters."""
 
 
-LET_TIME_PASS = frozenset({"time_limit", "pause", "monitor_looks", "clock_ahead", "clock_back"})
+LET_TIME_PASS = (MEET_EVERYTHING - {"restart"}) | {"pause"}
 """Kinds by which time may pass between two statements of one session."""
 
 

@@ -79,7 +79,6 @@ class Persistent:
         """opaque: places whose steps are taken to depend on everything."""
         self.opaque = opaque
         self.world = world
-        world.foresees_spent = True
         self.limits = limits
         self.look = Lookout(world)
         self.futures = Futures()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _nothing() -> None:
-    """Nobody wants to know."""
+    """Nothing is to be done behind a statement."""
 
 
 def by_statements(
@@ -33,9 +33,11 @@ def by_statements(
     """
     done_shared, status = False, READY
     while session.frames and budget > 0 and status == READY:
-        if session.pending is not None:  # an error comes first, and who handles it
-            status = run(session, 0)
+        if session.pending is not None:  # an error comes first
+            status, done_shared = run(session, 0), True
             continue
+        if session.options.noexec:
+            run(session, 0)  # past what is not executed
         frame = session.frames[-1]
         shared = others_matter(session, frame.program.infos[frame.pc])
         if single and done_shared and shared:

@@ -165,9 +165,6 @@ class World:
         self._report_deadlock = self.instance.engine.locks.on_deadlock
         self.instance.engine.locks.on_deadlock = self._deadlock
         self.journal.recording = self.instance.searched = True
-        self.foresees_spent = False
-        """A fault whose budget is spent counts as if it could come (``--fewer``): a step is one
-        thing then, whatever is left."""
         self.instance.engine.time_may_pass = self.time_may_pass
         for number in range(len(self.clients)):
             self._next_batch(number)
@@ -242,11 +239,11 @@ class World:
         return limit is None or self.progress.fired.count(kind) < limit
 
     def time_may_pass(self, session: Session) -> bool:
-        """Whether time may pass between two statements of that session from here on."""
-        return any(
-            (left or self.foresees_spent) and fault.lets_time_pass(self, session)
-            for fault, left in zip(self.faults, self.progress.left, strict=True)
-        )
+        """Whether a fault can let time pass between two statements of that session.
+
+        Also one whose budget is spent: a step is one thing, whatever has struck.
+        """
+        return any(fault.lets_time_pass(self, session) for fault in self.faults)
 
     def _faults(self) -> list[Step]:
         return [

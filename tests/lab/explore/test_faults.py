@@ -568,14 +568,71 @@ def test_a_loop_of_its_own_ends_every_kind_of_search(how):
         how(Scenario("loop", queues, (Client("T", (loop,), "d"),)))
 
 
-def test_time_may_pass_for_whom_a_fault_can_still_reach():
+def test_time_may_pass_for_whom_a_fault_can_reach():
     """Elsewhere a reading of the clock is no step of its own."""
     clients = (Client("T1", (TWO,), "d"), Client("T2", (TWO,), "d"))
-    world = World(Scenario("reach", queues, clients, faults=(Fault("pause", who="T1"),)))
-    assert [world.time_may_pass(session) for session in world.clients] == [True, False]
-    world.take(Step("pause", 51))
-    assert not world.time_may_pass(world.clients[0]), "it has stood still, and will not again"
-    world = World(Scenario("all", queues, clients, faults=(Fault("clock_ahead"),)))
-    assert all(world.time_may_pass(session) for session in world.clients)
-    world.take(Step("clock_ahead", 0))
-    assert not any(world.time_may_pass(session) for session in world.clients)
+
+    def reached(fault: Fault) -> list[bool]:
+        world = World(Scenario("reach", queues, clients, faults=(fault,)))
+        return [
+            world.time_may_pass(session) for session in (*world.clients, *world.operators.values())
+        ]
+
+    assert reached(Fault("pause", who="T1")) == [True, False]
+    assert reached(Fault("clock_ahead")) == [True, True]
+    assert reached(Fault("restart")) == [False, False]
+    assert reached(queue_off("dbo.qa", "d")) == [False, False, False]
+
+
+@pytest.mark.parametrize("how", [search, persistent, reduced])
+def test_no_outcome_hangs_on_a_reading_of_the_clock_by_whom_no_fault_reaches(how, monkeypatch):
+    """As many outcomes where each reading is a step."""
+    reading = (
+        "DECLARE @a datetime2 = SYSDATETIME(); UPDATE dbo.c SET n = n * 2 + 1 WHERE id = 1; "
+        "IF DATEDIFF(second, @a, SYSDATETIME()) > 5 UPDATE dbo.c SET n = n + 50 WHERE id = 2;"
+    )
+    waiting = (
+        "BEGIN TRANSACTION; UPDATE dbo.c SET n = 3 WHERE id = 1; WAITFOR DELAY '00:00:10'; COMMIT;"
+    )
+    names = ("T1", "T2", "T3")
+    texts = (reading, reading, waiting)
+    clients = tuple(Client(name, (text,), "d") for name, text in zip(names, texts, strict=True))
+    found = []
+    for always in (False, True):
+        if always:
+            monkeypatch.setattr(World, "time_may_pass", lambda world, session: True)
+        seen: set[str] = set()
+        made = Scenario("same", queues, clients, faults=(Fault("pause", who="T1"),))
+        made.statements_atomic = True
+        made.watched = lambda world: None
+        made.at_the_end = lambda world, seen=seen: seen.add(str(numbers(world))) or []
+        assert how(made).ended
+        found.append(seen)
+    assert found[0] == found[1]
+    assert any(row.endswith("50]") for row in found[0])
+
+
+@pytest.mark.parametrize("how", [search, persistent, reduced])
+def test_others_may_come_between_an_error_from_outside_and_what_follows_it(how):
+    """1 T1 has the first row and waits for the second, which T3 holds; T2 passes over what is locked
+    2 T1's wait ends with 1222, its locks are given back  3 T2 finds the first row free, and says so
+    4 T1 goes on with that row
+    """
+    times_out = "UPDATE dbo.c SET n = n + 1; UPDATE dbo.c SET n = n + 100 WHERE id = 1;"
+    passes = (
+        "DECLARE @n int; UPDATE dbo.c WITH (READPAST) SET n = n WHERE id = 1; SET @n = @@ROWCOUNT; "
+        "UPDATE dbo.c WITH (READPAST) SET n = n * 10 + 5 WHERE id = 1 AND @n = 0; "
+        "IF @n = 0 AND @@ROWCOUNT = 1 THROW 50001, N'free', 1;"
+    )
+    holds = (
+        "BEGIN TRANSACTION; UPDATE dbo.c SET n = 0 WHERE id = 2; WAITFOR DELAY '00:01:00'; COMMIT;"
+    )
+    seen: set[str] = set()
+    texts = (times_out, passes, holds)
+    clients = tuple(Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1))
+    made = Scenario("between", queues, clients, faults=(Fault("lock_timeout"),))
+    made.statements_atomic = True
+    made.watched = lambda world: None
+    made.at_the_end = lambda world: seen.add(told(world)) or []
+    assert how(made).ended
+    assert "[((1222,),), ((50001,),), ((),)] [105, 0]" in seen

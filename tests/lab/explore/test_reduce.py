@@ -9,9 +9,7 @@ import pytest
 
 from redial.paths import ROOT
 from redial_lab.explore import Client, Limits, Scenario, World, search
-from redial_lab.explore.faults import Fault
 from redial_lab.explore.reduce import Footprints, reduced
-from redial_lab.explore.scenario import Step
 from redial_lab.explore.user_files import load
 from tests.lab.explore.tables import add, tables
 
@@ -34,21 +32,6 @@ def test_sessions_that_share_no_table_are_walked_in_one_order():
 
 def test_sessions_that_share_a_table_are_walked_in_every_order():
     assert reduced(scenario(add("a"), add("a"))).ends == 2
-
-
-def test_what_a_handler_reads_in_the_step_of_its_error_counts_for_that_step():
-    """1 an INSERT is struck  2 the next step raises the error and reads another table"""
-    text = (
-        "BEGIN TRY INSERT dbo.a VALUES (3, 0); END TRY BEGIN CATCH IF EXISTS "
-        "(SELECT 1 FROM dbo.b WITH (NOLOCK) WHERE id = 2 AND n = 1) RETURN; END CATCH;"
-    )
-    made = scenario(text)
-    made.faults = (Fault("disk_full"),)
-    world = World(made)
-    prints = Footprints(world)
-    world.take(Step("disk_full", 51))
-    read = prints.take(Step("run", 51)).reads
-    assert ("table", id(world.instance.server.database("d").resolve("dbo", "b"))) in read
 
 
 def tickets(name: str) -> Scenario:

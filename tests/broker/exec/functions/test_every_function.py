@@ -91,7 +91,7 @@ def test_every_function_is_called_in_a_test():
     assert {name for name in FUNCTIONS if name.isidentifier() and name not in words} == set()
 
 
-def test_the_clock_is_read_by_those_functions_only_that_are_known_to_tell_the_time():
+def test_a_function_without_arguments_moves_with_the_clock_where_it_is_known_to_tell_the_time():
     """A search takes a reading of it for a step where time may pass; the rest go by other things."""
     bare = {"CURRENT_TIMESTAMP", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER"}
     labs = [Lab(), Lab()]
