@@ -75,7 +75,9 @@ class Fault:
         if self.sql or self.kind not in LET_TIME_PASS:
             return False
         # Nothing else can run when time passes for one that stands still.
-        return self.kind != "pause" or (session in world.clients and not self.spares(world, session))
+        return self.kind != "pause" or (
+            session in world.clients and not self.spares(world, session)
+        )
 
     def whom(self, world: World) -> list[int]:
         """Whom it can strike now, by ids, in order: ``SERVER``, an operator, or sessions."""
