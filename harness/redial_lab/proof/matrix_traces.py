@@ -53,7 +53,7 @@ class Replay:
     def met(self) -> tuple[Scenario, Violation]:
         """Its steps, taken again. Raises SeedError where one is not possible."""
         plain = made(self.proof)
-        return plain, decode(plain, self.word)
+        return plain, decode(plain, self.word, to_any_state=True)
 
     def title(self) -> str:
         """What it is of, in three lines or four."""

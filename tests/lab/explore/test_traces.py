@@ -94,8 +94,12 @@ def test_a_word_replays_the_path_and_nothing_else(deadlock):
     again = decode(scenario, word)
     assert (again.path, again.name) == (found.path, "deadlock")
     assert not set(word) & set(" *~'\"$&|;<>()")
+    steps = word.partition("@")[0]
     with pytest.raises(SeedError, match="the path ends in state"):
-        decode(scenario, word.partition("@")[0] + "@00000000")
+        decode(scenario, steps + "@00000000")
+    with pytest.raises(SeedError, match="its end is missing"):
+        decode(scenario, steps)
+    assert decode(scenario, steps, to_any_state=True).path == found.path, "as kept traces are"
     with pytest.raises(SeedError, match="session 99 cannot run there"):
         decode(scenario, "51.99")
     with pytest.raises(SeedError, match="no kill:0 is possible"):
