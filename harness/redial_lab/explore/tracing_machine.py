@@ -11,8 +11,6 @@ from redial_broker.instance.session import Session
 from redial_lab.explore.stepping import by_statements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from redial_broker.exec.program import Frame
     from redial_broker.exec.session import SessionState
 
@@ -72,27 +70,26 @@ class TracingMachine(Machine):
         acted: int = ATOMIC,
     ) -> str:
         """As ``Machine.run``, one statement at a time."""
-        return by_statements(
-            super().run,
-            session,
-            budget,
-            lambda frame, shared: self._note(session, frame, shared),
-            single=single,
-            acted=acted,
-        )
+        begun: list[tuple[Place, bool]] = []
 
-    def _note(self, session: SessionState, frame: Frame, shared: bool) -> Callable[[], None] | None:
-        """What is to be done when the statement has run."""
-        place = place_of(frame)
-        if place is None:
-            return None
+        def look(frame: Frame, shared: bool) -> None:
+            place = place_of(frame)
+            if place is not None:
+                begun.append((place, shared))
 
-        def note() -> None:
-            waited = session.wait is not None
-            left = session.to_be_run_again and not waited
-            self.noted.append(Noted(cast(Session, session), place, shared, waited, left))
+        status = by_statements(super().run, session, budget, look, single=single, acted=acted)
+        self._note(session, begun)
+        return status
 
-        return note
+    def _note(self, session: SessionState, begun: list[tuple[Place, bool]]) -> None:
+        """Only the last one can be waiting, or be left to be run again."""
+        waits = session.wait is not None
+        left = session.to_be_run_again and not waits
+        for number, (place, shared) in enumerate(begun, 1):
+            last = number == len(begun)
+            self.noted.append(
+                Noted(cast(Session, session), place, shared, waits and last, left and last)
+            )
 
 
 def place_of(frame: Frame) -> Place | None:

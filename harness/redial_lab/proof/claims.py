@@ -90,7 +90,7 @@ def s1(subject: Subject, world: World) -> list[str]:
 
 def s2(subject: Subject, world: World) -> list[str]:
     """S2: no user message is committed on a dialog after its EndOfStream, nor a second one. One
-    without a body is a stranger's (``explore.faults.stranger_sends``), and not counted."""
+    without a body is a stranger's (``explore.operators.stranger_sends``), and not counted."""
     last: dict[str, int] = {}
     ended: dict[str, int] = {}
     problems = set()

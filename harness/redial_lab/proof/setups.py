@@ -16,10 +16,10 @@ from redial.config.keys import Traits, every_key
 from redial_broker.engine.switches import parse
 from redial_lab.end_conversation import WITH_CLEANUP
 from redial_lab.explore.checks import all_of, nothing_left_behind
-from redial_lab.explore.faults import (
-    OF_THE_SERVER,
+from redial_lab.explore.faults import OF_THE_SERVER, Fault
+from redial_lab.explore.message_accounts import Ledger
+from redial_lab.explore.operators import (
     WITH_ERROR,
-    Fault,
     ends_now,
     error_message,
     queue_off,
@@ -28,7 +28,6 @@ from redial_lab.explore.faults import (
     stranger_sends,
     target_ends,
 )
-from redial_lab.explore.message_accounts import Ledger
 from redial_lab.explore.scenario import LIVELOCK
 from redial_lab.explore.world import Client, Scenario
 from redial_lab.proof.audit_setups import (

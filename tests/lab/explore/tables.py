@@ -41,6 +41,25 @@ DIALOG = (
     "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01);"
 )
 """Of ``queues``."""
+SEND_AGAIN = (
+    "DECLARE @h uniqueidentifier = (SELECT conversation_handle "
+    "FROM sys.conversation_endpoints WHERE is_initiator = 1); "
+    "IF @h IS NOT NULL SEND ON CONVERSATION @h (0x02);"
+)
+"""On a dialog there is."""
+READER = (
+    "CREATE PROCEDURE dbo.reader AS BEGIN DECLARE @n int; BEGIN TRANSACTION; "
+    "RECEIVE TOP (1) @n = 1 FROM dbo.qb; IF @n = 1 UPDATE dbo.c SET n = n + 1 "
+    "WHERE id = 1; COMMIT TRANSACTION; END;",
+    "ALTER QUEUE dbo.qb WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader, "
+    "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER);",
+)
+"""A procedure that is activated on queue qb, and what activates it."""
+TWO = (
+    "BEGIN TRANSACTION; UPDATE dbo.c SET n = n + 1 WHERE id = 1; "
+    "UPDATE dbo.c SET n = n + 1 WHERE id = 2; COMMIT TRANSACTION;"
+)
+"""Both rows of table c in one transaction."""
 
 
 def queues() -> Instance:

@@ -5,20 +5,9 @@ from __future__ import annotations
 import pytest
 
 from redial_broker.engine.switches import given
-from redial_lab.end_conversation import WITH_CLEANUP
 from redial_lab.explore import Client, Scenario, World, search
 from redial_lab.explore.checks import nothing_left_behind
-from redial_lab.explore.faults import (
-    OF_THE_SERVER,
-    WITH_ERROR,
-    Fault,
-    ends_now,
-    error_message,
-    queue_off,
-    queue_off_and_on,
-    queue_on,
-    target_ends,
-)
+from redial_lab.explore.faults import OF_THE_SERVER, Fault
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
 from redial_lab.explore.scenario import Step
@@ -27,72 +16,14 @@ from redial_lab.explore.shorten import readable
 from redial_lab.explore.trace import replay
 from redial_lab.explore.walk import Walks, walk
 from redial_lab.explore.world import EndlessError
-from tests.lab.explore.tables import DIALOG, queues
-
-TWO = (
-    "BEGIN TRANSACTION; UPDATE dbo.c SET n = n + 1 WHERE id = 1; "
-    "UPDATE dbo.c SET n = n + 1 WHERE id = 2; COMMIT TRANSACTION;"
-)
-SEND_AGAIN = (
-    "DECLARE @h uniqueidentifier = (SELECT conversation_handle "
-    "FROM sys.conversation_endpoints WHERE is_initiator = 1); "
-    "IF @h IS NOT NULL SEND ON CONVERSATION @h (0x02);"
-)
-
-READER = (
-    "CREATE PROCEDURE dbo.reader AS BEGIN DECLARE @n int; BEGIN TRANSACTION; "
-    "RECEIVE TOP (1) @n = 1 FROM dbo.qb; IF @n = 1 UPDATE dbo.c SET n = n + 1 "
-    "WHERE id = 1; COMMIT TRANSACTION; END;",
-    "ALTER QUEUE dbo.qb WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader, "
-    "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER);",
-)
-
+from tests.lab.explore.ends import found, numbers, told
+from tests.lab.explore.tables import DIALOG, READER, TWO, queues
 
 ISOLATION = (
     "(SELECT s.transaction_isolation_level FROM sys.dm_exec_sessions AS s "
     "WHERE s.session_id = @@SPID) = 2"
 )
 APPLOCK = "APPLOCK_MODE(N'public', N'x', N'Session') = N'NoLock'"
-
-
-def numbers(world: World) -> list[int]:
-    table = world.instance.server.database("d").resolve("dbo", "c")
-    return [row[1] for row in table.rows.entries.values()]
-
-
-def found(
-    text: str,
-    *faults: Fault,
-    clients: int = 1,
-    look=lambda world: str(numbers(world)),
-    on_cancel: str = "",
-    warm: tuple[str, ...] = (),
-) -> tuple[set[str], object]:
-    """What ``look`` says of every end of a search, and the search's result."""
-    seen = set()
-
-    def note(world: World) -> list[str]:
-        seen.add(look(world))
-        return nothing_left_behind(world)
-
-    scenario = Scenario(
-        "faults",
-        queues,
-        tuple(
-            Client(f"T{n}", (text,), "d", warm if n == 1 else (), on_cancel)
-            for n in range(1, clients + 1)
-        ),
-        at_the_end=note,
-        faults=faults,
-    )
-    result = search(scenario)
-    assert result.ended
-    return seen, result
-
-
-def told(world: World) -> str:
-    """What each application was told, and what the table holds."""
-    return f"{world.progress.results} {numbers(world)}"
 
 
 def test_a_kill_leaves_all_or_nothing():
@@ -119,48 +50,6 @@ def test_a_lock_timeout_strikes_only_who_waits_for_a_lock():
     assert (alone, result.taken["lock_timeout"]) == ({"[1, 1]"}, 0)
 
 
-def test_a_time_limit_runs_out_while_a_client_stands_still():
-    """Without the pause the second client's wait ends before time can pass."""
-    text = "SET LOCK_TIMEOUT 1000; " + TWO
-
-    def look(world: World) -> str:
-        return str(sorted(world.progress.results))
-
-    assert not any("1222" in one for one in found(text, clients=2, look=look)[0])
-    assert any("1222" in one for one in found(text, Fault("pause"), clients=2, look=look)[0])
-
-
-def test_a_time_limit_ends_while_others_are_slow():
-    """Also that of who waits for nobody: the other session has not got on meanwhile."""
-    text = "SET LOCK_TIMEOUT 1000; " + TWO
-    seen, result = found(text, Fault("time_limit"), clients=2, look=told)
-    assert "[((1222,),), ((),)] [1, 2]" in seen and "[((),), ((1222,),)] [1, 2]" in seen
-    assert result.taken["time_limit"] > 0
-    delay = (
-        "DECLARE @n int; SELECT @n = n FROM dbo.c WHERE id = 2; WAITFOR DELAY '00:00:09'; "
-        "UPDATE dbo.c SET n = @n + 1 WHERE id = 2;"
-    )
-    assert found(delay, clients=2)[0] == {"[0, 1]"}, "both wait at once"
-    assert found(delay, Fault("time_limit"), clients=2)[0] == {"[0, 1]", "[0, 2]"}
-
-
-def test_a_monitor_looks_while_a_reader_is_busy():
-    """MAX_QUEUE_READERS 2: another reader is started though the first one can run."""
-    two = READER[1].replace("READERS = 1", "READERS = 2")
-    readers = set()
-
-    def note(world: World) -> list[str]:
-        readers.add(sum(session.background for session in world.instance.sessions.values()))
-        return []
-
-    for faults, most in (((), 1), ((Fault("monitor_looks"),), 2)):
-        readers.clear()
-        client = Client("T", (DIALOG, DIALOG), "d", (READER[0], two))
-        scenario = Scenario("looks", queues, (client,), on_every_state=note, faults=faults)
-        assert search(scenario).ended
-        assert max(readers) == most
-
-
 def test_a_fault_meant_for_one_spares_the_others():
     results = found(
         TWO,
@@ -169,69 +58,6 @@ def test_a_fault_meant_for_one_spares_the_others():
         look=lambda world: str(sorted(world.progress.killed)),
     )[0]
     assert results == {"[]", "[1]"}
-
-
-def endpoints(world: World) -> str:
-    broker = world.instance.server.database("d").broker
-    return " ".join(sorted(e.state() for e in broker.endpoints.values()))
-
-
-def test_a_target_that_ends_first_and_one_that_ends_with_an_error():
-    """DI and CD (told, not yet ended), or ER and CD; CO, CO where a message lay unread."""
-    read = f"{DIALOG} RECEIVE conversation_handle FROM dbo.qb;"
-    assert {"CD DI", "CO CO"} == found(read, target_ends("d", "dbo.qb"), look=endpoints)[0]
-    assert {"CD ER", "CO CO"} == found(read, error_message("d", "dbo.qb"), look=endpoints)[0]
-    assert {"CO CO"} == found(DIALOG, target_ends("d", "dbo.qb"), look=endpoints)[0]
-
-
-IN_FLIGHT = f"BEGIN TRANSACTION; {SEND_AGAIN} COMMIT TRANSACTION;"
-
-
-def lying(world: World) -> str:
-    """States of both sides, and how many messages of the dialog are left anywhere."""
-    broker = world.instance.server.database("d").broker
-    left = sum(
-        len(e.inbox.rows) + len(e.pending) for e in broker.endpoints.values() if not e.is_initiator
-    )
-    return f"{endpoints(world)} {left}"
-
-
-@pytest.mark.parametrize(("how", "told"), [("", "DI"), (WITH_ERROR, "ER"), (WITH_CLEANUP, "CO")])
-def test_a_target_that_is_ended_now_takes_what_is_on_its_way(how, told):
-    """The polite one gives up as long as anything is there, or waits for the sender's commit."""
-    now = ends_now("now", "d", initiator=False, how=how)
-    after = f"{told}" if how == WITH_CLEANUP else f"CD {told}"
-    before = {"CO CO 2"}
-    assert found(IN_FLIGHT, now, look=lying, warm=(DIALOG,))[0] - before == {
-        f"{after} 0",
-        *({"ER 0"} if how == WITH_CLEANUP else set()),
-    }
-    assert found(IN_FLIGHT, target_ends("d", "dbo.qb"), look=lying, warm=(DIALOG,))[0] == before
-
-
-def test_an_initiator_that_is_ended_now_waits_for_its_sender():
-    seen, result = found(
-        IN_FLIGHT, ends_now("now", "d", initiator=True), look=endpoints, warm=(DIALOG,)
-    )
-    assert seen == {"CO CO", "DI"}
-    assert result.taken["now"] > 0
-
-
-def queue(world: World) -> str:
-    return str(world.instance.server.database("d").resolve("dbo", "qb").enabled)
-
-
-@pytest.mark.parametrize(
-    ("faults", "ends"),
-    [
-        ((queue_off("dbo.qb", "d"),), {"True", "False"}),
-        ((queue_off_and_on("dbo.qb", "d"),), {"True"}),
-        ((queue_off("dbo.qb", "d"), queue_on("dbo.qb", "d")), {"True", "False"}),
-    ],
-    ids=["off", "off and on", "off, on"],
-)
-def test_a_queue_goes_off_and_on(faults, ends):
-    assert found(DIALOG, *faults, look=queue)[0] == ends
 
 
 def test_an_activated_reader_that_dies_is_started_again():
@@ -422,18 +248,6 @@ def test_a_restart_starts_a_reader_that_a_killed_one_has_left_stuck():
     assert numbers(world) == [1, 0]
 
 
-@pytest.mark.parametrize(("kind", "hours"), [("clock_ahead", 1), ("clock_back", -1)])
-def test_a_clock_that_is_set_moves_moments_and_no_wait(kind, hours):
-    """The wait lasts its seven seconds; what the text reads of the clock differs by the hour."""
-    text = (
-        "DECLARE @from datetime2(3) = SYSUTCDATETIME(); WAITFOR DELAY '00:00:07'; "
-        "UPDATE dbo.c SET n = DATEDIFF(second, @from, SYSUTCDATETIME()) WHERE id = 1;"
-    )
-    seen, result = found(text, Fault(kind))
-    assert result.taken["expire"] > 0
-    assert seen == {"[7, 0]", f"[{7 + 3600 * hours}, 0]"}
-
-
 @pytest.mark.parametrize(
     "kind", [*OF_THE_SERVER, "reconnect", "answer_lost", "victim", "disk_full", "time_limit"]
 )
@@ -476,43 +290,6 @@ def test_an_application_tidies_up_after_an_error_too():
             world.take(steps[0])
         assert world.progress.results == [((50001,), ())], "the tidying is no outcome"
         assert set(nothing_left_behind(world)) == names
-
-
-def test_time_passes_while_everybody_waits_and_a_rewind_brings_it_back():
-    world = World(
-        Scenario("delay", queues, (Client("T", ("WAITFOR DELAY '00:00:07'; SELECT 1;",), "d"),))
-    )
-    clock = world.instance.clock
-    start, mark = clock.now(), world.journal.mark()
-    while steps := world.steps():
-        world.take(steps[0])
-    assert clock.now() == start + 7
-    world.journal.rewind(mark)
-    assert clock.now() == start
-
-
-@pytest.mark.parametrize(
-    "between", ["", "UPDATE dbo.c SET n = 1 WHERE id = 1;"], ids=["nothing", "a change"]
-)
-@pytest.mark.parametrize("how", [search, persistent, reduced])
-def test_the_clock_may_be_set_between_two_readings_of_it(between, how):
-    text = (
-        f"DECLARE @a datetime2 = SYSDATETIME(); {between} "
-        "IF DATEDIFF(second, @a, SYSDATETIME()) > 5 UPDATE dbo.c SET n = 9 WHERE id = 2;"
-    )
-    clients = (Client("T1", (text,), "d"), Client("T2", ("WAITFOR DELAY '00:00:10';",), "d"))
-    for kind, late in (
-        ("clock_ahead", True),
-        ("pause", True),
-        ("time_limit", True),
-        ("kill", False),
-    ):
-        seen: set[str] = set()
-        scenario = Scenario("clock", queues, clients, faults=(Fault(kind),))
-        scenario.watched = lambda world: None
-        scenario.at_the_end = lambda world, seen=seen: seen.add(str(numbers(world))) or []
-        assert how(scenario).ended
-        assert any(", 9]" in rows for rows in seen) is late, kind
 
 
 def test_a_trace_of_a_lost_answer_shows_what_was_done():
@@ -566,50 +343,6 @@ def test_a_loop_of_its_own_ends_every_kind_of_search(how):
     loop = "DECLARE @i int = 0; WHILE 1 = 1 SET @i += 1;"
     with pytest.raises(EndlessError, match="statements that nobody else can see"):
         how(Scenario("loop", queues, (Client("T", (loop,), "d"),)))
-
-
-def test_time_may_pass_for_whom_a_fault_can_reach():
-    """Elsewhere a reading of the clock is no step of its own."""
-    clients = (Client("T1", (TWO,), "d"), Client("T2", (TWO,), "d"))
-
-    def reached(fault: Fault) -> list[bool]:
-        world = World(Scenario("reach", queues, clients, faults=(fault,)))
-        return [
-            world.time_may_pass(session) for session in (*world.clients, *world.operators.values())
-        ]
-
-    assert reached(Fault("pause", who="T1")) == [True, False]
-    assert reached(Fault("clock_ahead")) == [True, True]
-    assert reached(Fault("restart")) == [False, False]
-    assert reached(queue_off("dbo.qa", "d")) == [False, False, False]
-
-
-@pytest.mark.parametrize("how", [search, persistent, reduced])
-def test_no_outcome_hangs_on_a_reading_of_the_clock_by_whom_no_fault_reaches(how, monkeypatch):
-    """As many outcomes where each reading is a step."""
-    reading = (
-        "DECLARE @a datetime2 = SYSDATETIME(); UPDATE dbo.c SET n = n * 2 + 1 WHERE id = 1; "
-        "IF DATEDIFF(second, @a, SYSDATETIME()) > 5 UPDATE dbo.c SET n = n + 50 WHERE id = 2;"
-    )
-    waiting = (
-        "BEGIN TRANSACTION; UPDATE dbo.c SET n = 3 WHERE id = 1; WAITFOR DELAY '00:00:10'; COMMIT;"
-    )
-    names = ("T1", "T2", "T3")
-    texts = (reading, reading, waiting)
-    clients = tuple(Client(name, (text,), "d") for name, text in zip(names, texts, strict=True))
-    found = []
-    for always in (False, True):
-        if always:
-            monkeypatch.setattr(World, "time_may_pass", lambda world, session: True)
-        seen: set[str] = set()
-        made = Scenario("same", queues, clients, faults=(Fault("pause", who="T1"),))
-        made.statements_atomic = True
-        made.watched = lambda world: None
-        made.at_the_end = lambda world, seen=seen: seen.add(str(numbers(world))) or []
-        assert how(made).ended
-        found.append(seen)
-    assert found[0] == found[1]
-    assert any(row.endswith("50]") for row in found[0])
 
 
 @pytest.mark.parametrize("how", [search, persistent, reduced])
