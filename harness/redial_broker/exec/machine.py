@@ -134,7 +134,7 @@ class Machine:
             try:
                 if session.pending is not None:
                     error, session.pending = session.pending, None
-                    done_shared = True  # others may come before who handles it
+                    done_shared = True  # others may come before the handler
                     raise error
                 if session.options.noexec and self._skip(session, frame):
                     continue

@@ -33,11 +33,13 @@ def ask(world: World, sql: str) -> list[Row] | None:
     session.sink = collector
     session.submit(Batch(sql))
     world.instance.machine.run(session, STEPS)
-    finished = collector.finished
+    finished, waits = collector.finished, session.wait is not None
     world.journal.rewind(mark)
     error = collector.error() if finished else None
     if error is not None:
         raise QueryError(f"Msg {error.number}, line {error.line}: {error.text}")
-    if not finished:
+    if waits:
         return None
+    if not finished:
+        raise QueryError(f"it has run {STEPS:,} statements: a loop that never ends?")
     return collector.result_sets[-1].rows if collector.result_sets else []

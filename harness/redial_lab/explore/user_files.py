@@ -336,7 +336,10 @@ def _held(part: InvariantPart) -> Check:
     """An invariant as a check: its name is the violation's."""
 
     def check(world: World) -> list[str]:
-        return [part.name] if _asked(world, f"invariant {part.name!r}", part.sql) else []
+        rows = _asked(world, f"invariant {part.name!r}", part.sql)
+        if rows is None and part.when == "at rest":  # nobody will end the wait
+            return [f"{part.name}: not read, its query waits"]
+        return [part.name] if rows else []
 
     return check
 

@@ -9,6 +9,8 @@ from redial_lab.explore.faults import Fault
 from redial_lab.explore.operators import queue_off
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
+from redial_lab.explore.replay_words import decode, encode
+from redial_lab.explore.shorten import readable
 from tests.lab.explore.ends import found, numbers, told
 from tests.lab.explore.tables import DIALOG, READER, TWO, queues
 
@@ -146,3 +148,20 @@ def test_no_outcome_hangs_on_a_reading_of_the_clock_by_whom_no_fault_reaches(how
         found.append(seen)
     assert found[0] == found[1]
     assert any(row.endswith("50]") for row in found[0])
+
+
+@pytest.mark.parametrize("kind", ["pause", "clock_ahead", "time_limit"])
+@pytest.mark.parametrize("how", [search, persistent, reduced])
+def test_what_time_that_passed_has_done_is_shortened_and_replayed_from_its_word(how, kind):
+    reading = (
+        "DECLARE @a datetime2 = SYSDATETIME(); UPDATE dbo.c SET n = 1 WHERE id = 1; "
+        "IF DATEDIFF(second, @a, SYSDATETIME()) > 5 UPDATE dbo.c SET n = 9 WHERE id = 2;"
+    )
+    clients = (Client("T1", (reading,), "d"), Client("T2", ("WAITFOR DELAY '00:00:10';",), "d"))
+    made = Scenario("late", queues, clients, faults=(Fault(kind),))
+    made.watched = lambda world: None
+    made.at_the_end = lambda world: ["late"] if numbers(world)[1] == 9 else []
+    found = readable(made, how(made).violations["late"])
+    again = decode(made, encode(made, found.path))
+    assert (again.name, again.path) == ("late", found.path)
+    assert sum(step.kind == kind for step in again.path) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from redial.paths import ROOT
 from redial.render import render
-from redial_lab.explore import Limits, search, shortest, world
+from redial_lab.explore import Limits, queries, search, shortest, world
 from redial_lab.explore.queries import ask
 from redial_lab.explore.user_files import OwnError, load
 from redial_lab.explore.world import EndlessError, World
@@ -195,3 +195,23 @@ def test_a_question_leaves_no_trace_and_one_that_would_wait_has_no_answer(tmp_pa
     assert answers[0] == [(0,)]
     assert None in answers
     assert answers[-1] == [(1,)]
+
+
+LEAVES_A_LOCK = FILE.replace("INSERT dbo.t", "BEGIN TRANSACTION; INSERT dbo.t")
+COUNTED = '[[invariant]]\nname = "counted"\nsql = "SELECT n FROM dbo.t WHERE n = 0;"\n'
+
+
+@pytest.mark.parametrize(
+    ("when", "names"), [("at rest", ["counted: not read, its query waits"]), ("always", [])]
+)
+def test_an_invariant_that_cannot_be_read_at_rest_does_not_hold(tmp_path, when, names):
+    more = f'{COUNTED}when = "{when}"\n[search]\nlocks_may_stay = true\n'
+    result = search(load(written(tmp_path, more, file=LEAVES_A_LOCK))[0])
+    assert list(result.violations) == names
+
+
+def test_an_invariant_whose_query_never_ends_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(queries, "STEPS", 100)
+    endless = COUNTED.replace("SELECT n", "WHILE 1 = 1 DECLARE @i int; SELECT n")
+    with pytest.raises(OwnError, match="invariant 'counted': it has run 100 statements"):
+        load(written(tmp_path, endless))
