@@ -17,6 +17,7 @@ from redial_broker.exec.context import Context
 from redial_broker.exec.expressions import Scope
 from redial_broker.exec.functions.catalog import NAMES_BY_ID, OTHERS_CHANGE
 from redial_broker.exec.functions.dates import CLOCK
+from redial_broker.exec.objects import SYSTEM_PROCEDURES
 from redial_broker.exec.program import Program, StatementInfo
 from redial_broker.exec.registry import FLOW, REGISTRY, Compile, Run, describe
 from redial_broker.exec.steps import end_of_program, jump, lazy_step
@@ -70,7 +71,8 @@ class ProgramCompiler:
         self.program.code.append(step)
         line = self.program.source.line(node.pos) if node is not None else 0
         info = StatementInfo(node, line, shared, pc + 1)
-        info.reads_clock = node is not None and ast.noted(node, asks_the_time)
+        asked = node.condition if isinstance(node, (ast.If, ast.While)) else node
+        info.reads_clock = asked is not None and ast.noted(asked, asks_the_time)
         info.told = told(node) if tells is None else tells
         self.program.infos.append(info)
         return pc
@@ -160,6 +162,7 @@ class ProgramCompiler:
     def finish(self) -> None:
         """End of the program: an implicit RETURN, then every GOTO finds its label."""
         end = self.emit(None, end_of_program)
+        self.program.infos[end].ends = True
         for pc in self.returns:
             self.program.infos[pc].targets = (end,)
         for pc, node, tries, catches in self.gotos:
@@ -178,6 +181,10 @@ class ProgramCompiler:
 
 
 DATA_STATEMENTS = (ast.SelectStatement, ast.Insert, ast.Update, ast.Delete, ast.Merge)
+OF_ONE_SESSION = frozenset(
+    {"sp_set_session_context", "sp_xml_preparedocument", "sp_xml_removedocument"}
+)
+"""Procedures of the server that do nothing another session can see."""
 DATA_NODES = (ast.TableSource, ast.Insert, ast.Update, ast.Delete, ast.Merge, ast.NextValueFor)
 
 
@@ -203,6 +210,7 @@ def names_objects(node: ast.Node) -> bool:
         or isinstance(getattr(part, "target", None), ast.ObjectName)
         or calls_function(part)
         or asks_others(part)
+        or calls_the_server_s_own(part)
         for part in node.walk()
     )
 
@@ -212,6 +220,19 @@ def asks_others(node: ast.Node) -> bool:
     if isinstance(node, ast.GlobalVariable):
         return node.name.upper() == "@@DBTS"
     return _calls(node, OTHERS_CHANGE) or (_calls(node, NAMES_BY_ID) and bool(node.arguments))
+
+
+def calls_the_server_s_own(node: ast.Node) -> bool:
+    """Whether a node executes a procedure of the server that does more than one session can tell.
+
+    One whose name stands in a variable may be such a one.
+    """
+    if not isinstance(node, ast.ExecuteProcedure):
+        return False
+    if isinstance(node.procedure, ast.Variable):
+        return True
+    name = node.procedure.name.lower()
+    return name in SYSTEM_PROCEDURES and name not in OF_ONE_SESSION
 
 
 def asks_the_time(node: ast.Node) -> bool:

@@ -7,7 +7,7 @@ block up the frames, or ends statement, batch or connection by its class.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.broker_messages import BROKER_MESSAGES
@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 
 READY, WAITING, FINISHED, LONG = "ready", "waiting", "finished", "long"
 NEST_LIMIT = 32
+WHOLE, SINGLE, BEHIND = 0, 1, 2
+"""How far a run goes: on and on; the explorer's step, which is one statement that others can see with the
+local ones around it; such a step when that statement lies behind it."""
+
 VERSIONED = frozenset({"KEY", "OBJECT"})
 """Lock waits of statements that may read row versions."""
 
@@ -82,7 +86,17 @@ def _keeps_its_moment(wait: Any) -> bool:
 
 def others_matter(session: SessionState, info: StatementInfo) -> bool:
     """Whether it makes a difference to a statement if others come before it: it is a step of its own."""
+    if info.ends:
+        return _ends_a_transaction(session)
     return info.shared or (info.reads_clock and session.engine.time_may_pass(session))
+
+
+def _ends_a_transaction(session: SessionState) -> bool:
+    """Whether the end of this frame commits or takes back what others see the locks of."""
+    if session.frames[-1].firing is not None:
+        return True
+    open_ = session.transaction
+    return open_ is not None and len(session.frames) == 1 and (open_.doomed or session.background)
 
 
 class Machine:
@@ -98,12 +112,12 @@ class Machine:
         session: SessionState,
         budget: int = 1_000_000,
         *,
-        single: bool = False,
+        single: int = WHOLE,
         acted: int = ATOMIC,
     ) -> str:
         """Run until the session waits, finishes, or ``budget`` statements are done.
 
-        single: the explorer's step: one statement others can see, with the local ones around it.
+        single: WHOLE, SINGLE or BEHIND.
         acted: FRESH for one access of such a statement (``inside``).
         Returns READY, WAITING, FINISHED, or LONG for a statement that has taken its share of the
         time and starts again where it can be suspended. An exception nobody foresaw ends this session
@@ -121,21 +135,21 @@ class Machine:
             locks.running = before
             session.acted = ATOMIC
 
-    def _run(self, session: SessionState, budget: int, single: bool, acted: int) -> str:
+    def _run(self, session: SessionState, budget: int, single: int, acted: int) -> str:
         session.engine.journal.save(session)
         if session.wait is not None:
             return WAITING
-        done_shared = False
+        # Others may come before an error's handler.
+        done_shared = single == BEHIND or session.pending is not None
         kept: tuple[list[Any], int] = ([], 0)
         while session.frames:
             frame = session.frames[-1]
             code, variables, pc = frame.program.code, frame.variables, frame.pc
             infos = frame.program.infos
+            if session.pending is not None:
+                self._fail_with_pending(session)
+                continue
             try:
-                if session.pending is not None:
-                    error, session.pending = session.pending, None
-                    done_shared = True  # others may come before the handler
-                    raise error
                 if session.options.noexec and self._skip(session, frame):
                     continue
                 # Only a statement that is run again has them: a wait leaves this loop.
@@ -186,10 +200,10 @@ class Machine:
                     return READY
                 return LONG if isinstance(stopped, Overlong) else WAITING
             except SqlError as error:
-                self._end_deadline(session)
-                self.fail(session, error)
-                if session.insert_exec is not None:
-                    session.insert_exec.failed(session)
+                self._place(session, error)
+                session.pending = error
+                if single and done_shared and session.transaction is not None:
+                    return READY  # others may see what it takes back
         self.finished(session)
         return FINISHED
 
@@ -274,7 +288,7 @@ class Machine:
         return frame
 
     def leave(self, session: SessionState) -> None:
-        """The current frame has reached its end: hand results back, undo its SET options."""
+        """The current frame has reached its end: hand results back, undo its SET options. Raises 266."""
         frame = session.frames.pop()
         if len(session.error_stack) > frame.errors:
             del session.error_stack[frame.errors :]
@@ -310,7 +324,7 @@ class Machine:
         elif len(session.frames) == 1 and called(session):
             session.sink.call_status(return_status(session, frame))
         self._next_pc_back(session)
-        self.fail(session, error)
+        raise error
 
     def _leave_trigger(self, session: SessionState, firing: Any) -> None:
         """A trigger is over: the next one starts, or its statement ends, or fails as a whole."""
@@ -318,7 +332,7 @@ class Machine:
         if error is not None:
             firing.abandon(session)
             self._next_pc_back(session)
-            self.fail(session, error)
+            raise error
 
     @staticmethod
     def _next_pc_back(session: SessionState) -> None:
@@ -344,8 +358,16 @@ class Machine:
                     del session.temp_tables[name]
 
     # ------------------------------------------------------------------ errors
-    def fail(self, session: SessionState, error: SqlError) -> None:
-        """The running statement failed: find a handler, or end what the error ends."""
+    def _fail_with_pending(self, session: SessionState) -> None:
+        error, session.pending = cast("SqlError", session.pending), None
+        self._end_deadline(session)
+        self.fail(session, error)
+        if session.insert_exec is not None:
+            session.insert_exec.failed(session)
+
+    @staticmethod
+    def _place(session: SessionState, error: SqlError) -> None:
+        """Fill in where it happened. Once more changes nothing."""
         frame = session.frames[-1]
         info = frame.program.infos[frame.pc]
         if isinstance(error, NotSupported) and info.node is not None:
@@ -356,6 +378,12 @@ class Machine:
             error.procedure = frame.program.name
         if error.number in BROKER_MESSAGES:
             _decide(session, error)
+
+    def fail(self, session: SessionState, error: SqlError) -> None:
+        """The running statement failed: find a handler, or end what the error ends."""
+        self._place(session, error)
+        frame = session.frames[-1]
+        info = frame.program.infos[frame.pc]
         if session.portions is not None:
             error.sent = session.portions.sent if error.sent is None else error.sent
             session.portions = None

@@ -44,6 +44,8 @@ class StatementInfo:
     told: int = 0
     """What the client is told when it has succeeded (``completions.told``)."""
     reads_clock: bool = False
+    ends: bool = False
+    """It is the end of a frame."""
 
 
 @dataclass(slots=True)

@@ -78,7 +78,18 @@ def _firing(firing: Firing) -> Any:
 def pending(session: SessionState) -> Any:
     """The error its statement fails with when it goes on."""
     error = session.pending
-    return (error.number, error.state, error.text) if error is not None else None
+    if error is None:
+        return None
+    said = (error.number, error.severity, error.state, error.text)
+    return (
+        said,
+        error.aborts,
+        error.compiling,
+        error.raised,
+        error.of_call,
+        error.returns,
+        [part.text for part in error.before],
+    )
 
 
 def wait(session: SessionState) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.inside import asks
 from redial_broker.exec import read_only, trouble
 from redial_broker.exec.context import HOOKS, Context
 from redial_broker.exec.program import SWITCH, Program
@@ -165,6 +166,8 @@ def working_step(
         result = run(session, variables)
         if session.portions is not None:
             return result  # rows go out in portions: the statement is not over
+        if session.acted and session.auto and transaction.undo:
+            asks(session)  # others see its locks before it commits
         if transaction.short_locks or transaction.statement is not None:
             session.engine.transactions.end_statement(transaction)
         if session.auto:

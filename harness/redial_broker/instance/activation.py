@@ -151,6 +151,7 @@ class Activation:
         program = Program("", "", database, Source(""))
         program.code = [step, cast("Step", _completed), end_of_program]
         program.infos = [StatementInfo(None, 1, False, place) for place in (1, 2, 3)]
+        program.infos[-1].ends = True
         instance.machine.call(session, program, [])
         self.trace.write(f"spid{session.id}s", f"{TASK_STARTED}: {queue}")
         queue.broker.counters.add(instance.engine.journal, counters.STARTED)

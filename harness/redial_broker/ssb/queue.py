@@ -381,7 +381,7 @@ class Queue(Part):
         """
         engine = self.broker.engine
         key = first if value(engine, "poison_counts") == "message" else None
-        count = self.poison.get(key, 0) + 1
+        count = min(self.poison.get(key, 0) + 1, POISON_LIMIT)
         if count < POISON_LIMIT or self.going_off or not self._answers_poison():
             engine.journal.put(None, self, self.poison, key, count)
             return False

@@ -36,6 +36,7 @@ def explore(
 ) -> int:
     """Search or walk a scenario, a setup or a user's own file. Exit statuses: docs/explorer.md."""
     from redial_lab.explore.against import OtherSessionsError
+    from redial_lab.explore.queries import QueryError
     from redial_lab.explore.replay_words import SeedError
     from redial_lab.explore.user_files import OwnError
     from redial_lab.explore.world import EndlessError
@@ -74,6 +75,8 @@ def explore(
         raise _file_error(against, error) from error
     except EndlessError as error:
         raise UserError(file or setup or scenario, str(error), "let the loop end") from error
+    except QueryError as error:
+        raise UserError(file, str(error), "mend the query, or what keeps the lock") from error
     except SeedError as error:
         next_step = "take a word this very scenario has printed"
         raise UserError(f"--replay {replay}", str(error), next_step) from error

@@ -21,7 +21,7 @@ class QueryError(ValueError):
 
 
 def ask(world: World, sql: str) -> list[Row] | None:
-    """Rows of the last result set, in READ COMMITTED; None when it would have to wait for a lock.
+    """Rows of all its result sets, in READ COMMITTED; None when it would have to wait.
 
     The state is as before on return. Raises QueryError.
     """
@@ -42,4 +42,4 @@ def ask(world: World, sql: str) -> list[Row] | None:
         return None
     if not finished:
         raise QueryError(f"it has run {STEPS:,} statements: a loop that never ends?")
-    return collector.result_sets[-1].rows if collector.result_sets else []
+    return [row for each in collector.result_sets for row in each.rows]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from redial.tsql import ast
 from redial_broker.engine.clock import Timers
@@ -22,6 +22,7 @@ from redial_broker.engine.locks import LockManager, Resource
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.compiler import asks_others, calls_function
+from redial_broker.exec.machine import SINGLE
 from redial_broker.exec.objects import Procedure
 from redial_broker.exec.session import SessionState
 from redial_lab.explore.faults import IN_ONE_GO
@@ -95,12 +96,11 @@ class Footprints:
         }
         self.sinks = {id(sink): session.id for sink, session in zip(world.sinks, world.clients)}
 
-    def take(self, step: Step) -> Footprint:
-        """Let a step happen; the journal has a mark already."""
+    def take(self, step: Step) -> Footprint | None:
+        """Let a step happen; the journal has a mark already. None for a fault of which nothing came."""
         world = self.world
         if step.kind != "run" or world.in_one_go(world.instance.sessions[step.who]):
-            world.take(step)
-            return ALL
+            return ALL if world.take(step) else None
         session = world.instance.sessions[step.who]
         log = world.journal.log
         start = len(log)
@@ -121,17 +121,18 @@ class Footprints:
 
         def look(frame: Frame, shared: bool) -> None:
             nonlocal watches
-            if shared:
-                program = frame.program
-                # A shared statement has a node.
-                node = cast("ast.Node", program.infos[frame.pc].node)
+            program = frame.program
+            node = program.infos[frame.pc].node
+            if shared and node is None:  # the end of a frame
+                reads.update(EVERYTHING)
+            elif shared and node is not None:
                 reads.update(self._read(session, node, program.database))
                 source = program.source.text[node.pos : node.end].lower()
                 watches = watches or any(word in source for word in WATCHING)
 
         world = self.world
         by_statements(
-            world.instance.machine.run, session, IN_ONE_GO, look, single=True, acted=world.acted
+            world.instance.machine.run, session, IN_ONE_GO, look, single=SINGLE, acted=world.acted
         )
         world.check_stopped(session)
         world.client_progress()
@@ -248,6 +249,9 @@ def _descend(
             return
         mark = world.journal.mark()
         footprint = prints.take(step)
+        if footprint is None:
+            world.journal.rewind(mark)
+            continue
         result.transitions += 1
         result.taken[step.kind] += 1
         still = (

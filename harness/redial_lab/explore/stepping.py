@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from redial_broker.engine.inside import ATOMIC
-from redial_broker.exec.machine import READY, others_matter
+from redial_broker.exec.machine import BEHIND, READY, WHOLE, others_matter
 
 if TYPE_CHECKING:
     from redial_broker.exec.program import Frame
@@ -19,7 +19,7 @@ def by_statements(
     budget: int,
     look: Callable[[Frame, bool], None],
     *,
-    single: bool = False,
+    single: int = WHOLE,
     acted: int = ATOMIC,
 ) -> str:
     """Run what ``Machine.run`` would run, one statement after the other.
@@ -27,19 +27,22 @@ def by_statements(
     run: a machine's ``run``. look: called with the frame whose statement comes next, and whether
     others matter to it. The rest as of ``Machine.run``.
     """
-    done_shared, status = False, READY
+    status = READY
+    if single and session.pending is not None:
+        single = BEHIND
     while budget > 0 and status == READY:
-        erred = session.pending is not None
         status = run(session, 0)  # comes to the next statement
-        done_shared = done_shared or erred
-        if erred or not session.frames or status != READY:
-            continue
+        if status != READY:
+            break
         frame = session.frames[-1]
         shared = others_matter(session, frame.program.infos[frame.pc])
-        if single and done_shared and shared:
-            return READY
-        done_shared = done_shared or shared
+        if shared and single == BEHIND:
+            break
         look(frame, shared)
-        status = run(session, 1, acted=acted)
+        status = run(session, 1, single=single, acted=acted)
+        if session.pending is not None:
+            break
+        if shared and single:
+            single = BEHIND
         budget -= 1
     return status

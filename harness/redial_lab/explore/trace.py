@@ -251,7 +251,7 @@ class _Recorder:
         for session in self.instance.sessions.values():
             key = self.keys.get(session, "")
             if session.frames and key in used and (key, self.progress(key)) in self.begun:
-                trace.rest[key] = place_of(session.frames[-1])
+                trace.rest[key] = place_of(session)
         trace.standing = {key: held for key, held in trace.standing.items() if key in used}
         trace.lanes = {key: lane for key, lane in trace.lanes.items() if key in used}
         return trace
@@ -274,7 +274,7 @@ class _Recorder:
             and session.wait is None
             and (key, batch) in self.begun
         ):
-            stood = place_of(session.frames[-1])
+            stood = place_of(session)
         before = {s: s.wait for s in self.instance.sessions.values()}
         self.machine.noted.clear()
         self.world.take(step)

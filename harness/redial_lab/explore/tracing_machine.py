@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from redial_broker.engine.inside import ATOMIC
-from redial_broker.exec.machine import Machine
+from redial_broker.exec.machine import WHOLE, Machine
 from redial_broker.instance.session import Session
 from redial_lab.explore.stepping import by_statements
 
@@ -66,14 +66,14 @@ class TracingMachine(Machine):
         session: SessionState,
         budget: int = 1_000_000,
         *,
-        single: bool = False,
+        single: int = WHOLE,
         acted: int = ATOMIC,
     ) -> str:
         """As ``Machine.run``, one statement at a time."""
         begun: list[tuple[Place, bool]] = []
 
         def look(frame: Frame, shared: bool) -> None:
-            place = place_of(frame)
+            place = place_of(session)
             if place is not None:
                 begun.append((place, shared))
 
@@ -92,8 +92,9 @@ class TracingMachine(Machine):
             )
 
 
-def place_of(frame: Frame) -> Place | None:
-    """The statement a frame is at; None where it has none."""
+def place_of(session: SessionState) -> Place | None:
+    """The statement a session is at; None where it has none."""
+    frame = session.frames[-1]
     program = frame.program
     info = program.infos[frame.pc]
     if info.node is None:
@@ -104,4 +105,5 @@ def place_of(frame: Frame) -> Place | None:
         info.node.pos,
         info.node.end,
         program.source.text,
+        dynamic=not program.name and len(session.frames) > 1,
     )

@@ -256,8 +256,8 @@ def _unread(text: str) -> str:
 def _scenario(own: OwnFile, folder: Path) -> Scenario:
     search = own.search
     limits = {"ssb.timer": search.timers, "ssb.lifetime": search.lifetimes}
-    always = [_held(part) for part in own.invariant if part.when == "always"]
-    rest = [_held(part) for part in own.invariant if part.when == "at rest"]
+    always = [_held(part, False) for part in own.invariant if part.when == "always"]
+    rest = [_held(part, True) for part in own.invariant]
     watched = None if always else _nothing  # deadlocks stay counted
     if not search.deadlocks_allowed:
         always.append(no_deadlock)
@@ -322,22 +322,24 @@ def _listed(place: str, sql: str) -> Callable[[World], list[str]]:
     """What a place holds: the first column, bytes as hexadecimal digits."""
 
     def look(world: World) -> list[str]:
-        found = _asked(world, f"accounting {place}", sql) if sql else None
+        found = _asked(world, f"accounting {place}", sql) if sql else []
+        if found is None:
+            raise QueryError(f"accounting {place}: its query waits for a lock that is left at rest")
         return [
             row[0].hex().upper() if isinstance(row[0], bytes) else str(row[0])
-            for row in found or ()
+            for row in found
             if row[0] is not None
         ]
 
     return look
 
 
-def _held(part: InvariantPart) -> Check:
-    """An invariant as a check: its name is the violation's."""
+def _held(part: InvariantPart, at_rest: bool) -> Check:
+    """An invariant as a check: its name is the violation's. At rest it must be read."""
 
     def check(world: World) -> list[str]:
         rows = _asked(world, f"invariant {part.name!r}", part.sql)
-        if rows is None and part.when == "at rest":  # nobody will end the wait
+        if rows is None and at_rest:
             return [f"{part.name}: not read, its query waits"]
         return [part.name] if rows else []
 

@@ -14,7 +14,7 @@ from redial_broker.engine.kernel import never
 from redial_broker.engine.locks import Deadlock
 from redial_broker.engine.switches import given
 from redial_broker.engine.types import Message
-from redial_broker.exec.machine import others_matter
+from redial_broker.exec.machine import SINGLE, others_matter
 from redial_broker.instance.overheard import heard
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
@@ -229,7 +229,11 @@ class World:
                 for key in sorted(self.instance.engine.timers.entries, key=repr)
                 if key[0] in OWN_TIMERS and key[0] not in self.scenario.timer_kinds
             ]
-            found += [Step("resume", number) for number in sorted(progress.paused)]
+            found += [
+                Step("resume", number)
+                for number in sorted(progress.paused & sessions.keys())
+                if sessions[number].frames
+            ]
         if any(progress.left):
             found += self._faults()
         return found
@@ -301,7 +305,7 @@ class World:
         if self.in_one_go(session):
             machine.run(session, IN_ONE_GO)
         else:
-            machine.run(session, IN_ONE_GO, single=True, acted=self.acted)
+            machine.run(session, IN_ONE_GO, single=SINGLE, acted=self.acted)
         self.check_stopped(session)
 
     def check_stopped(self, session: Session) -> None:
@@ -309,7 +313,7 @@ class World:
         if not session.frames or session.wait is not None or session.to_be_run_again:
             return
         frame = session.frames[-1]
-        if session.portions is not None:
+        if session.portions is not None or session.pending is not None:
             return
         if self.in_one_go(session) or not others_matter(session, frame.program.infos[frame.pc]):
             raise EndlessError(

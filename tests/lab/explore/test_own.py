@@ -201,13 +201,25 @@ LEAVES_A_LOCK = FILE.replace("INSERT dbo.t", "BEGIN TRANSACTION; INSERT dbo.t")
 COUNTED = '[[invariant]]\nname = "counted"\nsql = "SELECT n FROM dbo.t WHERE n = 0;"\n'
 
 
-@pytest.mark.parametrize(
-    ("when", "names"), [("at rest", ["counted: not read, its query waits"]), ("always", [])]
-)
-def test_an_invariant_that_cannot_be_read_at_rest_does_not_hold(tmp_path, when, names):
+@pytest.mark.parametrize("when", ["at rest", "always"])
+def test_an_invariant_that_cannot_be_read_at_rest_does_not_hold(tmp_path, when):
     more = f'{COUNTED}when = "{when}"\n[search]\nlocks_may_stay = true\n'
     result = search(load(written(tmp_path, more, file=LEAVES_A_LOCK))[0])
-    assert list(result.violations) == names
+    assert list(result.violations) == ["counted: not read, its query waits"]
+
+
+def test_a_place_that_cannot_be_read_at_rest_ends_the_search(tmp_path):
+    more = '[accounting]\nlanded = "SELECT n FROM dbo.t;"\n[search]\nlocks_may_stay = true\n'
+    scenario = load(written(tmp_path, more, file=LEAVES_A_LOCK))[0]
+    with pytest.raises(queries.QueryError, match="accounting landed: its query waits"):
+        search(scenario)
+
+
+def test_every_result_set_of_an_invariant_counts(tmp_path):
+    two = COUNTED.replace(
+        "SELECT n FROM dbo.t WHERE n = 0;", "SELECT 1; SELECT n FROM dbo.t WHERE n = 0;"
+    )
+    assert list(search(load(written(tmp_path, two))[0]).violations) == ["counted"]
 
 
 def test_an_invariant_whose_query_never_ends_is_refused(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """What the explorer needs of triggers: a rewound statement runs again to the same states."""
 
+from redial_broker.exec.machine import SINGLE
 from redial_broker.instance.requests import Batch
 
 
@@ -8,7 +9,7 @@ def steps(lab) -> list[str]:
     seen = []
     while lab.session.frames and len(seen) < 50:
         lab.instance.engine.journal.mark()
-        lab.instance.machine.run(lab.session, single=True)
+        lab.instance.machine.run(lab.session, single=SINGLE)
         tables = [lab.table(name).content() for name in ("t", "log")]
         seen.append(
             repr(
@@ -37,7 +38,7 @@ def test_a_statement_rewound_in_the_middle_of_its_trigger_ends_the_same(lab):
     start = journal.mark()
     for _ in range(3):
         journal.mark()
-        lab.instance.machine.run(lab.session, single=True)
+        lab.instance.machine.run(lab.session, single=SINGLE)
     assert lab.session.frames[-1].program.name in {"a", "b"}
     middle = journal.mark()
     rest = steps(lab)
