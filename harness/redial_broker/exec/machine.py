@@ -55,6 +55,9 @@ local ones around it; such a step when that statement lies behind it."""
 VERSIONED = frozenset({"KEY", "OBJECT"})
 """Lock waits of statements that may read row versions."""
 
+REFUSED = frozenset({1205, 1222})
+"""Errors of a lock that is not given: the step has changed nothing."""
+
 DEAD_HANDLE = frozenset({8426, 8427, 8429})
 """Errors of verbs on a conversation that is over (F-131)."""
 
@@ -202,7 +205,8 @@ class Machine:
             except SqlError as error:
                 self._place(session, error)
                 session.pending = error
-                if single and done_shared and session.transaction is not None:
+                seen = done_shared and error.number not in REFUSED
+                if single and seen and session.transaction is not None:
                     return READY  # others may see what it takes back
         self.finished(session)
         return FINISHED

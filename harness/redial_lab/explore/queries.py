@@ -21,7 +21,13 @@ class QueryError(ValueError):
 
 
 def ask(world: World, sql: str) -> list[Row] | None:
-    """Rows of all its result sets, in READ COMMITTED; None when it would have to wait.
+    """Rows of the last result set, as of ``ask_all``; none where there is no result set."""
+    found = ask_all(world, sql)
+    return found[-1] if found else found and []
+
+
+def ask_all(world: World, sql: str) -> list[list[Row]] | None:
+    """Rows of each result set, in READ COMMITTED; None when it would have to wait.
 
     The state is as before on return. Raises QueryError.
     """
@@ -42,4 +48,4 @@ def ask(world: World, sql: str) -> list[Row] | None:
         return None
     if not finished:
         raise QueryError(f"it has run {STEPS:,} statements: a loop that never ends?")
-    return [row for each in collector.result_sets for row in each.rows]
+    return [each.rows for each in collector.result_sets]

@@ -20,7 +20,7 @@ from redial_broker.instance.instance import Instance
 from redial_lab.explore.checks import Check, all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.faults import OF_THE_SERVER, Fault, known_kinds
 from redial_lab.explore.message_accounts import Ledger, Places, balanced
-from redial_lab.explore.queries import QueryError, ask
+from redial_lab.explore.queries import QueryError, ask_all
 from redial_lab.explore.scenario import LIVELOCK
 from redial_lab.explore.world import Client, EndlessError, Scenario, World, execute
 
@@ -322,12 +322,13 @@ def _listed(place: str, sql: str) -> Callable[[World], list[str]]:
     """What a place holds: the first column, bytes as hexadecimal digits."""
 
     def look(world: World) -> list[str]:
-        found = _asked(world, f"accounting {place}", sql) if sql else []
+        found = _asked(world, f"accounting {place}", sql) if sql else [[]]
         if found is None:
             raise QueryError(f"accounting {place}: its query waits for a lock that is left at rest")
         return [
             row[0].hex().upper() if isinstance(row[0], bytes) else str(row[0])
-            for row in found
+            for rows in found
+            for row in rows
             if row[0] is not None
         ]
 
@@ -338,17 +339,17 @@ def _held(part: InvariantPart, at_rest: bool) -> Check:
     """An invariant as a check: its name is the violation's. At rest it must be read."""
 
     def check(world: World) -> list[str]:
-        rows = _asked(world, f"invariant {part.name!r}", part.sql)
-        if rows is None and at_rest:
+        found = _asked(world, f"invariant {part.name!r}", part.sql)
+        if found is None and at_rest:
             return [f"{part.name}: not read, its query waits"]
-        return [part.name] if rows else []
+        return [part.name] if any(found or ()) else []
 
     return check
 
 
-def _asked(world: World, what: str, sql: str) -> list[Row] | None:
+def _asked(world: World, what: str, sql: str) -> list[list[Row]] | None:
     try:
-        return ask(world, sql)
+        return ask_all(world, sql)
     except QueryError as error:
         raise QueryError(f"{what}: {error}") from None
 

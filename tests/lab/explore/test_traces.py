@@ -85,6 +85,7 @@ def test_a_trace_knows_each_statement_lock_wait_and_the_victim(deadlock):
     assert standing["T1"].waits.holders and standing["T2"].waits.holders
     assert "Account.PK" in str(standing["T1"])
     assert trace.victim in trace.lanes
+    assert trace.steps[-1].errors[0][1] == 1205
 
 
 def test_a_word_replays_the_path_and_nothing_else(deadlock):
