@@ -1,7 +1,8 @@
 """The traces the answer matrix names: one for each cause, kept as the word that replays it.
 
 A line of ``evidence/traces.json`` says what a trace is of and which text was searched: while both
-are the same, it is left alone. Turns, picture and script are made of it (``shown``).
+are the same, and today's engine meets it again, it is left alone. Turns, picture and script are made
+of it (``shown``).
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from pathlib import Path
 from redial.paths import EVIDENCE
 from redial.server import EMBEDDED_LABEL
 from redial_broker.engine.switches import parse
-from redial_lab.explore.replay_words import decode, encode
+from redial_lab.explore.replay_words import SeedError, decode, encode
 from redial_lab.explore.scenario import Scenario
-from redial_lab.explore.search import Limits, Violation, search
+from redial_lab.explore.search import ALSO, Limits, Violation, search
 from redial_lab.explore.shorten import readable
 from redial_lab.explore.trace_files import Evidence, evidence
 from redial_lab.proof.kept_searches import engine_digest
@@ -54,6 +55,16 @@ class Replay:
         """Its steps, taken again. Raises SeedError where one is not possible."""
         plain = made(self.proof)
         return plain, decode(plain, self.word, to_any_state=True)
+
+    def today(self) -> Replay | None:
+        """The same of today's engine, where its steps still lead to its violation."""
+        try:
+            _, violation = self.met()
+        except SeedError:
+            return None
+        if self.proof.name not in violation.name.split(ALSO):
+            return None
+        return replace(self, engine=engine_digest())
 
     def title(self) -> str:
         """What it is of, in three lines or four."""
@@ -126,15 +137,18 @@ def write_all(
     workers: int = 2,
     path: Path = KEPT,
 ) -> int:
-    """Find what is missing or of another text, drop what nobody links. Returns how many could not
-    be found."""
+    """Find what is missing, of another text, or not met again by today's engine; drop what nobody
+    links. Returns how many could not be found."""
+    engine = engine_digest()  # worked out here, not in every process forked
     old = kept(path)
-    found = {
-        cause: old[cause]
-        for cause, proof in proofs.items()
-        if cause in old and (old[cause].proof, old[cause].text) == (proof, results[proof.cell].text)
-    }
-    engine_digest()  # worked out here, not in every process forked
+    found = {}
+    for cause, proof in proofs.items():
+        one = old.get(cause)
+        if one is None or (one.proof, one.text) != (proof, results[proof.cell].text):
+            continue
+        again = one if one.engine == engine else one.today()
+        if again is not None:
+            found[cause] = again
     waiting = [proof for cause, proof in proofs.items() if cause not in found]
     with ThreadPoolExecutor(workers) as pool:
         for proof, said in zip(

@@ -93,7 +93,7 @@ def test_rows_of_one_table_are_apart_and_one_order_is_enough():
     assert (found.states, found.transitions) == (11, 10), "five statements, each with its commit"
     assert (
         search(scenario(add("a", 1) + add("b", 1), add("a", 2) + add("b", 2), add("a", 3))).states
-        == 3 * 3 * 2
+        == 5 * 5 * 3
     )
 
 
