@@ -134,7 +134,7 @@ def render(_: Context, config: str = "", check: bool = False, sqlcmd: str = "") 
 @task(
     help={
         "select": "pytest's -k",
-        "full": "at night, 40 minutes: with a third of what the gate leaves out, and searches to their end",
+        "full": "at night, 36 to 73 minutes: a third of what the gate leaves out, and searches to their end",
         "part": "K/N, of --full: what has passed on this commit is not run again",
         "near": "only the tests of what has changed, a minute for a few files; 1 where a file has none",
         "since": "with --near: changed since this commit; since the branch left main by default",
@@ -150,7 +150,7 @@ def test(
     repeat: int = 1,
     part: str = "",
 ) -> None:
-    """For makers: run the tests: those near a change (1 minute), the gate (30), the night (--full, 40)."""
+    """For makers: run tests: those near a change (1 minute), the gate (30), the night (--full, 36 to 73)."""
     from redial_lab.commands.test import test as run
 
     run(select or None, full, near, since, repeat, part)

@@ -23,7 +23,9 @@ class QueryError(ValueError):
 def ask(world: World, sql: str) -> list[Row] | None:
     """Rows of the last result set, as of ``ask_all``; none where there is no result set."""
     found = ask_all(world, sql)
-    return found[-1] if found else found and []
+    if found is None:
+        return None
+    return found[-1] if found else []
 
 
 def ask_all(world: World, sql: str) -> list[list[Row]] | None:

@@ -70,26 +70,19 @@ class TracingMachine(Machine):
         acted: int = ATOMIC,
     ) -> str:
         """As ``Machine.run``, one statement at a time."""
-        begun: list[tuple[Place, bool]] = []
+        before = len(self.noted)
 
-        def look(frame: Frame, shared: bool) -> None:
+        def look(_: Frame, shared: bool) -> None:
             place = place_of(session)
             if place is not None:
-                begun.append((place, shared))
+                self.noted.append(Noted(cast(Session, session), place, shared, False, False))
 
         status = by_statements(super().run, session, budget, look, single=single, acted=acted)
-        self._note(session, begun)
+        if len(self.noted) > before:  # only the last one can be waiting, or be left
+            waits = session.wait is not None
+            left = session.to_be_run_again and not waits
+            self.noted[-1] = self.noted[-1]._replace(waited=waits, left=left)
         return status
-
-    def _note(self, session: SessionState, begun: list[tuple[Place, bool]]) -> None:
-        """Only the last one can be waiting, or be left to be run again."""
-        waits = session.wait is not None
-        left = session.to_be_run_again and not waits
-        for number, (place, shared) in enumerate(begun, 1):
-            last = number == len(begun)
-            self.noted.append(
-                Noted(cast(Session, session), place, shared, waits and last, left and last)
-            )
 
 
 def place_of(session: SessionState) -> Place | None:
