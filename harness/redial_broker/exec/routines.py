@@ -27,6 +27,7 @@ from redial_broker.exec.query.permissions import check_permission
 from redial_broker.exec.query.rowset import QueryColumn
 from redial_broker.exec.query.sources import table_columns, template_table
 from redial_broker.exec.query.through import chained
+from redial_broker.exec.stack import unwind_frame
 from redial_broker.exec.tokens import enter
 
 if TYPE_CHECKING:
@@ -116,11 +117,10 @@ def run_function(
     )
     depth = len(frames)
     session.auto, session.sink = False, QUIET
-    machine = session.instance.machine
     try:
         home = function.database
         user = None if function.execute_as is None else module_principal(function, home, session)
-        frame = machine.call(session, program, values, user=user)
+        frame = session.instance.machine.call(session, program, values, user=user)
         if session.database is not home:
             enter(session, home)
         code, variables, pc = program.code, frame.variables, 0
@@ -138,7 +138,7 @@ def run_function(
         raise
     finally:
         while len(frames) > depth:
-            machine.unwind(session)
+            unwind_frame(session)
         (
             session.sink,
             session.rowcount,

@@ -15,6 +15,7 @@ from redial_broker.exec import read_only, trouble
 from redial_broker.exec.context import HOOKS, Context
 from redial_broker.exec.program import SWITCH, Program
 from redial_broker.exec.registry import Compile, Run
+from redial_broker.exec.stack import leave_frame
 from redial_broker.exec.strictness import strict
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def jump(target: int, tries: int, catches: int) -> Run:
 
 def end_of_program(session: SessionState, _: Values) -> int:
     """Leave the current frame; the machine does the rest."""
-    session.instance.machine.leave(session)
+    leave_frame(session)
     return SWITCH
 
 

@@ -20,9 +20,11 @@ from redial_broker.exec.control import (
 )
 from redial_broker.exec.ddl.database_lock import must_wait_to_enter, share_database
 from redial_broker.exec.execute import text_program
+from redial_broker.exec.failures import settle
 from redial_broker.exec.options import Options
 from redial_broker.exec.program import Program, StatementInfo
 from redial_broker.exec.session import SessionState
+from redial_broker.exec.stack import unwind_frame
 from redial_broker.exec.steps import end_of_program
 from redial_broker.exec.switches import value
 from redial_broker.instance.api_cursors import ApiCursor
@@ -251,7 +253,7 @@ class Session(SessionState):
         self.instance.ready(self)
 
     def _end_call(self, *, failed: bool) -> None:
-        self.instance.machine.settle(self)
+        settle(self)
         if self.status is not None:
             self.sink.return_status(self.status)
             for ordinal, (name, type_, value) in sorted(self.outputs.items()):
@@ -268,7 +270,7 @@ class Session(SessionState):
 
     def _finish(self) -> None:
         if not self.rpc:
-            self.instance.machine.settle(self)
+            settle(self)
         self.active = False
         self.sink.finish()
 
@@ -325,7 +327,7 @@ class Session(SessionState):
             if len(self.transaction.undo) > self.mark:
                 self.engine.journal.undo(self.transaction, self.mark)
         while self.frames:
-            self.instance.machine.unwind(self)
+            unwind_frame(self)
         self.error_stack.clear()
         self.insert_exec = None
 
