@@ -8,7 +8,6 @@ from redial.tsql import ast
 from redial_broker.engine.errors import STATEMENT, SqlError
 from redial_broker.exec.completions import command, counts, tell, tell_call, tells
 from redial_broker.exec.program import Frame
-from redial_broker.exec.steps import CHANGES
 
 if TYPE_CHECKING:
     from redial_broker.exec.session import SessionState
@@ -22,6 +21,9 @@ DUPLICATE = 1505
 
 NO_ERROR = 10
 """Highest severity of what is no error, from which return statuses are counted."""
+
+CHANGES = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
+"""Statements that change data; in them @@TRANCOUNT counts one more (F-525)."""
 
 CALLS = (ast.ExecuteProcedure, ast.ExecuteString)
 """Statements whose errors are the callee's: they are not in their own frame's status (F-521)."""

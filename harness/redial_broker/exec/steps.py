@@ -13,6 +13,7 @@ from redial_broker.engine.errors import NotSupported, SqlError
 from redial_broker.engine.inside import asks
 from redial_broker.exec import read_only, trouble
 from redial_broker.exec.context import HOOKS, Context
+from redial_broker.exec.outcomes import CHANGES
 from redial_broker.exec.program import SWITCH, Program
 from redial_broker.exec.registry import Compile, Run
 from redial_broker.exec.stack import leave_frame
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from redial_broker.exec.closures import Values
     from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
-
-
-CHANGES = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
-"""Statements that change data; in them @@TRANCOUNT counts one more (F-525)."""
 
 
 def jump(target: int, tries: int, catches: int) -> Run:

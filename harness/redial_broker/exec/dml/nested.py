@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import SqlError
+from redial_broker.exec.outcomes import CHANGES
 from redial_broker.exec.query.rowset import QueryColumn, Rowset
 from redial_broker.exec.registry import REGISTRY
-from redial_broker.exec.steps import CHANGES
 
 if TYPE_CHECKING:
     from redial_broker.engine.needs import RowValues
