@@ -13,11 +13,21 @@ def numbers(world: World) -> list[int]:
     return [row[1] for row in table.rows.entries.values()]
 
 
+def rows(world: World) -> str:
+    """What the table holds."""
+    return str(numbers(world))
+
+
+def told(world: World) -> str:
+    """What each application was told, and what the table holds."""
+    return f"{world.progress.results} {numbers(world)}"
+
+
 def found(
     text: str,
     *faults: Fault,
     clients: int = 1,
-    look=lambda world: str(numbers(world)),
+    look=rows,
     on_cancel: str = "",
     warm: tuple[str, ...] = (),
 ) -> tuple[set[str], object]:
@@ -43,6 +53,15 @@ def found(
     return seen, result
 
 
-def told(world: World) -> str:
-    """What each application was told, and what the table holds."""
-    return f"{world.progress.results} {numbers(world)}"
+def ends(made: Scenario, look=told, how=search) -> set:
+    """What ``look`` says of every end of a search; nothing else is looked at."""
+    seen = set()
+    made.watched = lambda world: None
+    made.at_the_end = lambda world: seen.add(look(world)) or []
+    assert how(made).ended
+    return seen
+
+
+def clients(*texts: str) -> tuple[Client, ...]:
+    """Applications that run one batch each."""
+    return tuple(Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1))

@@ -11,7 +11,7 @@ from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
 from redial_lab.explore.replay_words import decode, encode
 from redial_lab.explore.shorten import readable
-from tests.lab.explore.ends import found, numbers, told
+from tests.lab.explore.ends import clients, ends, found, numbers, rows, told
 from tests.lab.explore.tables import DIALOG, READER, TWO, queues
 
 
@@ -91,27 +91,22 @@ def test_the_clock_may_be_set_between_two_readings_of_it(between, how):
         f"DECLARE @a datetime2 = SYSDATETIME(); {between} "
         "IF DATEDIFF(second, @a, SYSDATETIME()) > 5 UPDATE dbo.c SET n = 9 WHERE id = 2;"
     )
-    clients = (Client("T1", (text,), "d"), Client("T2", ("WAITFOR DELAY '00:00:10';",), "d"))
+    two = clients(text, "WAITFOR DELAY '00:00:10';")
     for kind, late in (
         ("clock_ahead", True),
         ("pause", True),
         ("time_limit", True),
         ("kill", False),
     ):
-        seen: set[str] = set()
-        scenario = Scenario("clock", queues, clients, faults=(Fault(kind),))
-        scenario.watched = lambda world: None
-        scenario.at_the_end = lambda world, seen=seen: seen.add(str(numbers(world))) or []
-        assert how(scenario).ended
-        assert any(", 9]" in rows for rows in seen) is late, kind
+        seen = ends(Scenario("clock", queues, two, faults=(Fault(kind),)), rows, how)
+        assert any(", 9]" in each for each in seen) is late, kind
 
 
 def test_time_may_pass_for_whom_a_fault_can_reach():
     """Elsewhere a reading of the clock is no step of its own."""
-    clients = (Client("T1", (TWO,), "d"), Client("T2", (TWO,), "d"))
 
     def reached(fault: Fault) -> list[bool]:
-        world = World(Scenario("reach", queues, clients, faults=(fault,)))
+        world = World(Scenario("reach", queues, clients(TWO, TWO), faults=(fault,)))
         return [
             world.time_may_pass(session) for session in (*world.clients, *world.operators.values())
         ]
@@ -132,20 +127,14 @@ def test_no_outcome_hangs_on_a_reading_of_the_clock_by_whom_no_fault_reaches(how
     waiting = (
         "BEGIN TRANSACTION; UPDATE dbo.c SET n = 3 WHERE id = 1; WAITFOR DELAY '00:00:10'; COMMIT;"
     )
-    names = ("T1", "T2", "T3")
-    texts = (reading, reading, waiting)
-    clients = tuple(Client(name, (text,), "d") for name, text in zip(names, texts, strict=True))
+    three = clients(reading, reading, waiting)
     found = []
     for always in (False, True):
         if always:
             monkeypatch.setattr(World, "time_may_pass", lambda world, session: True)
-        seen: set[str] = set()
-        made = Scenario("same", queues, clients, faults=(Fault("pause", who="T1"),))
+        made = Scenario("same", queues, three, faults=(Fault("pause", who="T1"),))
         made.statements_atomic = True
-        made.watched = lambda world: None
-        made.at_the_end = lambda world, seen=seen: seen.add(str(numbers(world))) or []
-        assert how(made).ended
-        found.append(seen)
+        found.append(ends(made, rows, how))
     assert found[0] == found[1]
     assert any(row.endswith("50]") for row in found[0])
 
@@ -157,8 +146,8 @@ def test_what_time_that_passed_has_done_is_shortened_and_replayed_from_its_word(
         "DECLARE @a datetime2 = SYSDATETIME(); UPDATE dbo.c SET n = 1 WHERE id = 1; "
         "IF DATEDIFF(second, @a, SYSDATETIME()) > 5 UPDATE dbo.c SET n = 9 WHERE id = 2;"
     )
-    clients = (Client("T1", (reading,), "d"), Client("T2", ("WAITFOR DELAY '00:00:10';",), "d"))
-    made = Scenario("late", queues, clients, faults=(Fault(kind),))
+    two = clients(reading, "WAITFOR DELAY '00:00:10';")
+    made = Scenario("late", queues, two, faults=(Fault(kind),))
     made.watched = lambda world: None
     made.at_the_end = lambda world: ["late"] if numbers(world)[1] == 9 else []
     found = readable(made, how(made).violations["late"])

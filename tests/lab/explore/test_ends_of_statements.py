@@ -11,7 +11,7 @@ from redial_lab.explore import Client, Scenario, World, search
 from redial_lab.explore.faults import Fault
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
-from tests.lab.explore.ends import told
+from tests.lab.explore.ends import clients, ends
 from tests.lab.explore.tables import DIALOG, add, database, queues, tables
 
 EVERY_SEARCH = pytest.mark.parametrize("how", [search, persistent, reduced])
@@ -21,13 +21,8 @@ ADD = "UPDATE dbo.c SET n = n + 1 WHERE id = 1;"
 def outcomes(
     how, *texts: str, faults: tuple[Fault, ...] = (), prepare=queues, atomic=False
 ) -> set[str]:
-    seen: set[str] = set()
-    clients = tuple(Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1))
-    made = Scenario("ends", prepare, clients, faults=faults, statements_atomic=atomic)
-    made.watched = lambda world: None
-    made.at_the_end = lambda world: seen.add(told(world)) or []
-    assert how(made).ended
-    return seen
+    made = Scenario("ends", prepare, clients(*texts), faults=faults, statements_atomic=atomic)
+    return ends(made, how=how)
 
 
 # ---------------------------------------------------------------------- procedures of the server

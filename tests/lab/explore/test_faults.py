@@ -16,7 +16,7 @@ from redial_lab.explore.shorten import readable
 from redial_lab.explore.trace import replay
 from redial_lab.explore.walk import Walks, walk
 from redial_lab.explore.world import EndlessError
-from tests.lab.explore.ends import found, numbers, told
+from tests.lab.explore.ends import clients, ends, found, numbers, told
 from tests.lab.explore.tables import DIALOG, READER, TWO, queues
 
 ISOLATION = (
@@ -118,9 +118,8 @@ def test_a_new_connection_knows_nothing_of_the_one_that_broke(first, second):
             (Client("T", batches, "d", (made,)),),
             faults=(Fault("reconnect"),),
             switches={"reset_context_info": kept},
-            at_the_end=lambda world: seen.add(told(world)) or [],
         )
-        search(scenario)
+        seen |= ends(scenario)
     assert "[((-1,), ())] [9, 0]" in seen and "[((-1,), ())] [0, 0]" not in seen
     assert "[((), ())] [0, 0]" in seen, "one that did not break knows it"
 
@@ -147,10 +146,7 @@ def test_an_answer_may_be_lost_when_all_is_committed():
 def test_what_is_left_open_is_rolled_back_with_the_connection():
     open_one = "BEGIN TRANSACTION; UPDATE dbo.c SET n = 7 WHERE id = 1;"
     client = Client("T", (open_one, "IF @@TRANCOUNT > 0 COMMIT;"), "d")
-    scenario = Scenario("open", queues, (client,), faults=(Fault("answer_lost"),))
-    seen: set[str] = set()
-    scenario.at_the_end = lambda world: seen.add(told(world)) or []
-    search(scenario)
+    seen = ends(Scenario("open", queues, (client,), faults=(Fault("answer_lost"),)))
     lost_later = "[((), (-1,))] [7, 0]"
     assert seen == {"[((), ())] [7, 0]", "[((-1,), ())] [0, 0]", lost_later}
 
@@ -160,9 +156,7 @@ def test_who_sends_again_after_a_lost_answer_does_it_twice():
     client = Client("T", (adds,), "d", on_error=adds)
     for kind, most in (("answer_lost", 2), ("reconnect", 1)):
         scenario = Scenario("again", queues, (client,), faults=(Fault(kind),))
-        seen: set[int] = set()
-        scenario.at_the_end = lambda world, seen=seen: seen.add(numbers(world)[0]) or []
-        search(scenario)
+        seen = ends(scenario, look=lambda world: numbers(world)[0])
         assert max(seen) == most, "it breaks before the answer, or in the midst of it all"
 
 
@@ -256,15 +250,9 @@ def test_each_kind_of_search_comes_to_the_same_ends(kind):
     sending = f"{TWO} {DIALOG}"
     clock = "UPDATE dbo.c SET n += DATEDIFF(second, '2026-01-01', SYSUTCDATETIME()) WHERE id = 2;"
     waiting = f"WAITFOR DELAY '00:00:09'; {TWO}"
-    outcomes = []
-    for one in (search, persistent, reduced):
-        seen: set[str] = set()
-        clients = (Client("T1", (sending,), "d", READER), Client("T2", (waiting, clock), "d"))
-        scenario = Scenario("same", queues, clients, faults=(Fault(kind),), statements_atomic=True)
-        scenario.at_the_end = lambda world, seen=seen: seen.add(told(world)) or []
-        scenario.watched = lambda world: None
-        assert one(scenario).ended
-        outcomes.append(seen)
+    two = (Client("T1", (sending,), "d", READER), Client("T2", (waiting, clock), "d"))
+    made = Scenario("same", queues, two, faults=(Fault(kind),), statements_atomic=True)
+    outcomes = [ends(made, how=how) for how in (search, persistent, reduced)]
     assert outcomes[0] == outcomes[1] == outcomes[2]
 
 
@@ -331,10 +319,7 @@ def test_what_a_fault_did_of_which_nothing_came_is_shown_as_the_session_s_own():
 
 def test_a_batch_that_cannot_be_compiled_fails_and_the_next_one_is_run():
     client = Client("T", ("SELECT @x;", "UPDATE dbo.c SET n = 1 WHERE id = 1;"), "d")
-    seen: set[str] = set()
-    made = Scenario("compile", queues, (client, Client("T2", ("SELECT 1;",), "d")))
-    made.at_the_end = lambda world: seen.add(told(world)) or []
-    search(made)
+    seen = ends(Scenario("compile", queues, (client, Client("T2", ("SELECT 1;",), "d"))))
     assert seen == {"[((137,), ()), ((),)] [1, 0]"}
 
 
@@ -360,12 +345,8 @@ def test_others_may_come_between_an_error_from_outside_and_what_follows_it(how):
     holds = (
         "BEGIN TRANSACTION; UPDATE dbo.c SET n = 0 WHERE id = 2; WAITFOR DELAY '00:01:00'; COMMIT;"
     )
-    seen: set[str] = set()
-    texts = (times_out, passes, holds)
-    clients = tuple(Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1))
-    made = Scenario("between", queues, clients, faults=(Fault("lock_timeout"),))
+    three = clients(times_out, passes, holds)
+    made = Scenario("between", queues, three, faults=(Fault("lock_timeout"),))
     made.statements_atomic = True
-    made.watched = lambda world: None
-    made.at_the_end = lambda world: seen.add(told(world)) or []
-    assert how(made).ended
+    seen = ends(made, how=how)
     assert "[((1222,),), ((50001,),), ((),)] [105, 0]" in seen
