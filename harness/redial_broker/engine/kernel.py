@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from redial_broker.engine.access import Access
 from redial_broker.engine.clock import RealClock, Timers, VirtualClock
@@ -13,13 +13,16 @@ from redial_broker.engine.meter import Meter
 from redial_broker.engine.switches import of_an_instance, value
 from redial_broker.engine.transactions import TransactionManager
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
+class Alone:
+    """What a session's step is where nothing is searched: nobody comes between its statements."""
 
-def never(session: Any) -> bool:  # any session
-    """No time passes: nothing is searched."""
-    return False
+    each_statement = False
+    """Whether each of them is a step."""
+
+    def time_may_pass(self, session: Any) -> bool:  # any session
+        """Whether it may pass between two of them."""
+        return False
 
 
 class Engine:
@@ -41,7 +44,7 @@ class Engine:
         self.locks.unchanged_rows = value(self, "plain_read_locks") == "every row"
         self.transactions = TransactionManager(self.journal, self.locks)
         self.meter = Meter()
-        self.time_may_pass: Callable[[Any], bool] = never
-        """Of a search: whether time may pass between two statements of that session."""
+        self.others = Alone()
+        """Of a search: what they do between two statements of a session."""
         self.access = Access(self.locks, self.meter)
         self.hobt_ids = HobtIds(self.journal)

@@ -135,6 +135,14 @@ COUNTED: dict[str, Aspect] = {
         "what was reported is no state",
         r"\w*p_(read|enum)errorlog\w*|dm_xe_\w+|fn_xe_\w+",
     ),
+    "steps": Aspect(
+        "how far a session has come among statements that nobody else sees: they are one step. A text "
+        "that changes what such a statement uses (a procedure, a type, a right) makes it count, too",
+        r"kill|@@dbts|min_active_rowversion|rowversion|timestamp|sysprocesses|sp_who2?|dm_exec_(sessions|requests|connections)"
+        r"|dm_tran_(session|active|database|current)_\w+|dm_broker_queue_monitors"
+        r"|\w*p_(read|enum)errorlog\w*"
+        r"|sp_(add|alter|drop|grant|revoke|rename|bind|unbind|configure|change|settriggerorder)\w*",
+    ),
 }
 """By name. The explorer looks whether a text of the scenario names one (``explore.counted``)."""
 

@@ -43,6 +43,8 @@ class ProgramCompiler:
         self.returns_type: Any = None
         self.try_depth = 0
         self.catch_depth = 0
+        self.clocked = False
+        """A table variable has a column, or a check, that reads the clock."""
 
     # ------------------------------------------------------------------ variables
     def declare(self, name: str, type_: Any) -> int:
@@ -60,6 +62,7 @@ class ProgramCompiler:
         slot = self.declare(name, None)
         self.program.table_slots.append((slot, definition))
         self.context.table_variables[name.lower()] = (slot, definition)
+        self.clocked = self.clocked or has_the_time(definition)
         return slot
 
     # ------------------------------------------------------------------ code
@@ -73,6 +76,7 @@ class ProgramCompiler:
         info = StatementInfo(node, line, shared, pc + 1)
         asked = node.condition if isinstance(node, (ast.If, ast.While)) else node
         info.reads_clock = asked is not None and ast.noted(asked, asks_the_time)
+        info.reads_clock |= self.clocked and isinstance(node, DATA_STATEMENTS)
         info.told = told(node) if tells is None else tells
         self.program.infos.append(info)
         return pc
@@ -238,6 +242,14 @@ def calls_the_server_s_own(node: ast.Node) -> bool:
 def asks_the_time(node: ast.Node) -> bool:
     """Whether a node reads the clock."""
     return any(_calls(part, CLOCK) for part in node.walk())
+
+
+def has_the_time(definition: Any) -> bool:
+    """Whether a table variable's defaults, computed columns or checks read the clock."""
+    texts = [check.text for check in getattr(definition, "checks", ())]
+    for column in getattr(definition, "columns", ()):
+        texts += [column.default_text, column.computed.text if column.computed else ""]
+    return any(name in text.upper() for text in texts for name in CLOCK)
 
 
 def _calls(part: ast.Node, names: Container[str]) -> TypeGuard[ast.FunctionCall]:

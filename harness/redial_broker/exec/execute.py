@@ -380,6 +380,7 @@ def text_program(session: SessionState, text: str, definitions: str) -> Program:
         text,
         definitions,
         session.database.id,
+        session.database.schema_version,
         schema_of(session.user),
         options.quoted_identifier,
         options.fmtonly,

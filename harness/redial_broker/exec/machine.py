@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from redial.tsql import ast
 from redial_broker.engine.errors import (
+    CONNECTION,
     Overlong,
     SqlError,
     Wait,
@@ -57,22 +58,30 @@ def _keeps_its_moment(wait: Any) -> bool:
 
 def others_matter(session: SessionState, info: StatementInfo) -> bool:
     """Whether it makes a difference to a statement if others come before it: it is a step of its own."""
+    others = session.engine.others
+    if others.each_statement or info.shared:
+        return True
     if info.ends:
-        return _ends_a_transaction(session)
-    return info.shared or (info.reads_clock and session.engine.time_may_pass(session))
+        return _ends_what_others_see(session)
+    return info.reads_clock and others.time_may_pass(session)
 
 
-def _ends_a_transaction(session: SessionState) -> bool:
-    """Whether the end of this frame commits or takes back what others see the locks of."""
+def _ends_what_others_see(session: SessionState) -> bool:
+    """Whether the end of this frame commits, or gives locks back."""
     if session.frames[-1].firing is not None:
         return True
+    if len(session.frames) > 1:
+        return False
     open_ = session.transaction
-    return open_ is not None and len(session.frames) == 1 and (open_.doomed or session.background)
+    if not session.background:
+        return open_ is not None and open_.doomed
+    return open_ is not None or session.id in session.database.server.session_locks
 
 
 def _takes_back(session: SessionState, error: SqlError) -> bool:
-    """Whether an error may take back what others can see."""
-    return session.transaction is not None and error.number not in REFUSED
+    """Whether an error may take back what others can see; some end the session."""
+    ends = error.severity >= 20 or error.aborts == CONNECTION
+    return ends or (session.transaction is not None and error.number not in REFUSED)
 
 
 class Machine:

@@ -181,6 +181,7 @@ class ForeignKey:
     """on_delete, on_update: NO ACTION, CASCADE, SET NULL or SET DEFAULT."""
 
 
+@definition(uses="its definition names them")
 @dataclass(slots=True, eq=False)
 class Constraint(DatabaseObject):
     """A key, check, default or foreign key constraint as an object of its schema."""

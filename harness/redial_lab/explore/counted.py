@@ -45,7 +45,33 @@ _WORDS = {
 _MOVES = re.compile(r"related_conversation|move\s+conversation", re.I)
 _NO_CODE = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.S)
 _WORD = re.compile(r"[\w@#$]+")
+_DEFINING = frozenset({"create", "alter", "drop", "grant", "revoke", "deny", "add"})
+_USED_BY_STEPS = (
+    ast.CreateTable,
+    ast.AlterTableAdd,
+    ast.AlterTableDrop,
+    ast.AlterTableAlterColumn,
+    ast.AlterTableConstraints,
+    ast.AlterTableTriggers,
+    ast.AlterTableSet,
+    ast.CreateIndex,
+    ast.AlterIndex,
+    ast.DropIndex,
+    ast.CreateStatistics,
+    ast.CreateSequence,
+    ast.AlterSequence,
+    ast.CreateQueue,
+    ast.AlterQueue,
+)
+_KINDS_USED_BY_STEPS = frozenset({"TABLE", "INDEX", "STATISTICS", "SEQUENCE", "QUEUE"})
+"""_USED_BY_STEPS, _KINDS_USED_BY_STEPS: no statement uses these that is not a step anyway."""
+_IN_A_LITERAL = re.compile(
+    r"'\s*(?:create|alter|drop|grant|revoke|deny)\s+(?!table|index|statistics|sequence|queue)\w",
+    re.I,
+)
+"""The beginning of a dynamic text that is likely to."""
 ORDER = "queuing_order"
+STEPS = "steps"
 
 
 class MoreCountsError(Exception):
@@ -118,6 +144,8 @@ class Texts:
             words = _words(code)
             self.moves = self.moves or bool(_MOVES.search(code))
             found |= _worded(code) | self._selected(text, node, words)
+            if _IN_A_LITERAL.search(text) or (words & _DEFINING and _defines(text, node)):
+                found.add(STEPS)
             for word in words & self.named.keys():
                 waiting += self.named.pop(word)
         if self.receives_order and self.moves:
@@ -150,6 +178,26 @@ class Texts:
             elif sources & self.queues:
                 found |= {"order", "times"}
         return found
+
+
+def _defines(text: str, node: ast.Node | None) -> bool:
+    """Whether a text changes what statements use that are no steps; the object it is of aside."""
+    tree = _parsed(text) if node is None else node
+    return tree is not None and any(part is not tree for part in ast.noted(tree, _definitions))
+
+
+def _definitions(node: ast.Node) -> tuple[ast.Node, ...]:
+    """The statements by which a procedure, a type, a right, a name comes or goes."""
+    return tuple(part for part in node.walk() if _is_definition(part))
+
+
+def _is_definition(part: ast.Node) -> bool:
+    if isinstance(part, ast.DropObject):
+        return part.kind.upper() not in _KINDS_USED_BY_STEPS
+    if not isinstance(part, ast.Statement) or isinstance(part, _USED_BY_STEPS):
+        return False
+    verbs = ("Create", "Alter", "Drop", "Enable", "Add")
+    return isinstance(part, ast.Permission) or type(part).__name__.startswith(verbs)
 
 
 def counting(run: Callable[[frozenset[str]], _R]) -> _R:

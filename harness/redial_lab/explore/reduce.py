@@ -25,6 +25,7 @@ from redial_broker.exec.compiler import asks_others, calls_function
 from redial_broker.exec.machine import SINGLE
 from redial_broker.exec.objects import Procedure
 from redial_broker.exec.session import SessionState
+from redial_lab.explore.counted import counting
 from redial_lab.explore.faults import IN_ONE_GO
 from redial_lab.explore.progress import Progress, RecordingSink
 from redial_lab.explore.scenario import Scenario, Step
@@ -116,6 +117,7 @@ class Footprints:
         """One step of a session, statement by statement: what it read, and whether it looked at
         other sessions (a dynamic management view).
         """
+        world = self.world
         reads: set[Named] = set()
         watches = False
 
@@ -123,14 +125,13 @@ class Footprints:
             nonlocal watches
             program = frame.program
             node = program.infos[frame.pc].node
-            if shared and node is None:  # the end of a frame
+            if world.others.each_statement or (shared and node is None):  # the end of a frame
                 reads.update(EVERYTHING)
-            elif shared and node is not None:
+            if shared and node is not None:
                 reads.update(self._read(session, node, program.database))
                 source = program.source.text[node.pos : node.end].lower()
                 watches = watches or any(word in source for word in WATCHING)
 
-        world = self.world
         by_statements(
             world.instance.machine.run, session, IN_ONE_GO, look, single=SINGLE, acted=world.acted
         )
@@ -211,16 +212,20 @@ def reduced(scenario: Scenario, limits: Limits | None = None, *, sleep: bool = T
     ``ends`` counts complete orders; states are not counted. Deterministic.
     """
     limits = limits or Limits()
-    started = time.perf_counter()
-    world = World(scenario)
-    result = Result(scenario.name, orders=True, unseen=scenario.to_witness)
-    try:
-        _descend(world, Footprints(world), limits, result, [], {}, sleep)
-        result.looked_at(world)
-    finally:
-        world.close()
-    result.seconds = time.perf_counter() - started
-    return result
+
+    def run(counted: frozenset[str]) -> Result:
+        started = time.perf_counter()
+        world = World(scenario, counted=counted)
+        result = Result(scenario.name, orders=True, unseen=scenario.to_witness)
+        try:
+            _descend(world, Footprints(world), limits, result, [], {}, sleep)
+            result.looked_at(world)
+        finally:
+            world.close()
+        result.seconds = time.perf_counter() - started
+        return result
+
+    return counting(run)
 
 
 def _descend(
@@ -249,6 +254,7 @@ def _descend(
             return
         mark = world.journal.mark()
         footprint = prints.take(step)
+        world.recount()
         if footprint is None:
             world.journal.rewind(mark)
             continue

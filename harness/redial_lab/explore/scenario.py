@@ -101,6 +101,9 @@ class Scenario:
     """What else may go wrong (one of each kind)."""
     statements_atomic: bool = False
     """Nobody comes in inside a statement, between two locks it asks for or two rows it reads."""
+    each_statement: bool = False
+    """Each is a step, also one that nobody else sees. A search sets it that finds it must be so
+    (``counted``): its traces are of such steps."""
     switches: Switches = field(default_factory=dict)
     """Values of the engine's switches."""
     timer_limits: Mapping[str, int] = field(default_factory=dict)

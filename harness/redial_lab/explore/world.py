@@ -10,7 +10,7 @@ from redial_broker.engine.clock import VirtualClock
 from redial_broker.engine.errors import SqlError, Wait
 from redial_broker.engine.inside import ATOMIC, FRESH
 from redial_broker.engine.journal import Part
-from redial_broker.engine.kernel import never
+from redial_broker.engine.kernel import Alone
 from redial_broker.engine.locks import Deadlock
 from redial_broker.engine.switches import given
 from redial_broker.engine.types import Message
@@ -18,9 +18,10 @@ from redial_broker.exec.machine import SINGLE, others_matter
 from redial_broker.instance.overheard import heard
 from redial_broker.instance.requests import Batch
 from redial_broker.instance.session import Session
-from redial_lab.explore.counted import MoreCountsError, Texts
+from redial_lab.explore.counted import STEPS, MoreCountsError, Texts
 from redial_lab.explore.faults import IN_ONE_GO, OWN_TIMERS, SERVER, Fault
 from redial_lab.explore.heat import CountingMachine
+from redial_lab.explore.others import Others
 from redial_lab.explore.prepared import lending
 from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
 from redial_lab.explore.scenario import CANCELLED, GOING_ON, Client, Scenario, Step
@@ -165,7 +166,7 @@ class World:
         self._report_deadlock = self.instance.engine.locks.on_deadlock
         self.instance.engine.locks.on_deadlock = self._deadlock
         self.journal.recording = self.instance.searched = True
-        self.instance.engine.time_may_pass = self.time_may_pass
+        self.others = self.instance.engine.others = Others(self)
         for number in range(len(self.clients)):
             self._next_batch(number)
         self.client_progress()
@@ -181,12 +182,13 @@ class World:
     def recount(self) -> None:
         """Raise MoreCountsError when a text was run that reads what did not count."""
         if self.more:
+            self.scenario.each_statement |= STEPS in self.more
             raise MoreCountsError(self.more)
 
     def close(self) -> None:
         """Nobody looks at it any more, wherever it stands: its instance may serve others."""
         self.instance.searched = False
-        self.instance.engine.time_may_pass = never
+        self.instance.engine.others = Alone()
         self.instance.listener = None
         if self.counting is not None:
             self.counting.close()
@@ -241,13 +243,6 @@ class World:
     def _may_fire(self, kind: str) -> bool:
         limit = self.scenario.timer_limits.get(kind)
         return limit is None or self.progress.fired.count(kind) < limit
-
-    def time_may_pass(self, session: Session) -> bool:
-        """Whether a fault can let time pass between two statements of that session.
-
-        Also one whose budget is spent: a step is one thing, whatever has struck.
-        """
-        return any(fault.lets_time_pass(self, session) for fault in self.faults)
 
     def _faults(self) -> list[Step]:
         return [

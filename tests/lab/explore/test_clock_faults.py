@@ -7,6 +7,7 @@ import pytest
 from redial_lab.explore import Client, Scenario, World, search
 from redial_lab.explore.faults import Fault
 from redial_lab.explore.operators import queue_off
+from redial_lab.explore.others import Others
 from redial_lab.explore.persistent import persistent
 from redial_lab.explore.reduce import reduced
 from redial_lab.explore.replay_words import decode, encode
@@ -108,7 +109,8 @@ def test_time_may_pass_for_whom_a_fault_can_reach():
     def reached(fault: Fault) -> list[bool]:
         world = World(Scenario("reach", queues, clients(TWO, TWO), faults=(fault,)))
         return [
-            world.time_may_pass(session) for session in (*world.clients, *world.operators.values())
+            world.others.time_may_pass(session)
+            for session in (*world.clients, *world.operators.values())
         ]
 
     assert reached(Fault("pause", who="T1")) == [True, False]
@@ -131,7 +133,7 @@ def test_no_outcome_hangs_on_a_reading_of_the_clock_by_whom_no_fault_reaches(how
     found = []
     for always in (False, True):
         if always:
-            monkeypatch.setattr(World, "time_may_pass", lambda world, session: True)
+            monkeypatch.setattr(Others, "time_may_pass", lambda others, session: True)
         made = Scenario("same", queues, three, faults=(Fault("pause", who="T1"),))
         made.statements_atomic = True
         found.append(ends(made, rows, how))

@@ -12,7 +12,7 @@ from redial_lab.explore.search import EXHAUSTED
 from redial_lab.explore.search_report import report
 from redial_lab.explore.trace import replay
 from redial_lab.explore.world import Step
-from tests.lab.explore.tables import tables
+from tests.lab.explore.tables import database, tables
 
 
 def counter() -> Instance:
@@ -227,3 +227,21 @@ def test_a_defect_of_the_broker_is_a_violation_and_ends_one_session_only(monkeyp
         world.take(step)
     assert world.progress.results == [((60999,),), ((),)]
     assert sorted(s.id for s in world.clients if s.id in world.instance.sessions) == [52]
+
+
+def test_a_table_whose_default_draws_from_a_sequence_can_be_searched():
+    """Each row has a number of its own, in the order of the inserts."""
+    made = (
+        "CREATE SEQUENCE dbo.s START WITH 1; "
+        "CREATE TABLE dbo.t (id int NOT NULL DEFAULT (NEXT VALUE FOR dbo.s), b int NOT NULL);"
+    )
+    two = tuple(Client(f"T{n}", (f"INSERT dbo.t (b) VALUES ({n});",), "d") for n in (1, 2))
+
+    def rows(world: World) -> list[str]:
+        table = world.instance.server.database("d").resolve("dbo", "t")
+        return [str(sorted(table.rows.entries.values()))]
+
+    found = search(
+        Scenario("numbers", lambda: database(made, on=tables("c")), two, at_the_end=rows)
+    )
+    assert set(found.violations) == {"[(1, 1), (2, 2)]", "[(1, 2), (2, 1)]"}

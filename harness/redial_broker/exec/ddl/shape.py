@@ -66,7 +66,10 @@ def new_index(table: Table, spec: KeySpec, hobt_id: int) -> Index:
     return index
 
 
-@definition(foreign="a type has none, and a table shows its constraints itself")
+@definition(
+    foreign="a type has none, and a table shows its constraints itself",
+    uses="the texts of its defaults and checks name them",
+)
 @dataclass(slots=True)
 class TableDefinition:
     """Columns, keys and checks of a table that may exist many times."""

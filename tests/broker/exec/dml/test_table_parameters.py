@@ -94,3 +94,15 @@ def test_a_table_is_never_an_output_argument(lab):
 @pytest.mark.parametrize("call", ["EXEC reads @x", "EXEC reads", "EXEC reads DEFAULT"])
 def test_a_table_of_the_type_or_none_is_taken(lab, call):
     assert lab.value(CALL + call) == 0
+
+
+def test_a_text_that_was_run_before_is_another_when_its_type_is():
+    lab = Lab()
+    lab.run("CREATE TYPE t1 AS TABLE (a int)")
+    text = "DECLARE @t t1; INSERT @t (a) VALUES (1); SELECT a FROM @t"
+    assert lab.rows(text) == [(1,)]
+    lab.run("DROP TYPE t1")
+    assert lab.error(text) == lab.error(f"{text} ")
+    lab.run("CREATE TYPE t1 AS TABLE (b int, a tinyint)")
+    assert lab.rows(text) == [(1,)]
+    assert lab.error(text.replace("(1)", "(300)")) == 220
