@@ -43,8 +43,9 @@ class ProgramCompiler:
         self.returns_type: Any = None
         self.try_depth = 0
         self.catch_depth = 0
-        self.clocked = False
-        """A table variable has a column, or a check, that reads the clock."""
+        self.clocked = self.asking = False
+        """clocked, asking: a table variable has a column, or a check, that reads the clock, or what others
+        may change."""
 
     # ------------------------------------------------------------------ variables
     def declare(self, name: str, type_: Any) -> int:
@@ -62,7 +63,8 @@ class ProgramCompiler:
         slot = self.declare(name, None)
         self.program.table_slots.append((slot, definition))
         self.context.table_variables[name.lower()] = (slot, definition)
-        self.clocked = self.clocked or has_the_time(definition)
+        self.clocked = self.clocked or names_one_of(definition, CLOCK)
+        self.asking = self.asking or names_one_of(definition, ASKED)
         return slot
 
     # ------------------------------------------------------------------ code
@@ -73,6 +75,7 @@ class ProgramCompiler:
         pc = len(self.program.code)
         self.program.code.append(step)
         line = self.program.source.line(node.pos) if node is not None else 0
+        shared = shared or (self.asking and isinstance(node, DATA_STATEMENTS))
         info = StatementInfo(node, line, shared, pc + 1)
         asked = node.condition if isinstance(node, (ast.If, ast.While)) else node
         info.reads_clock = asked is not None and ast.noted(asked, asks_the_time)
@@ -189,6 +192,7 @@ OF_ONE_SESSION = frozenset(
     {"sp_set_session_context", "sp_xml_preparedocument", "sp_xml_removedocument"}
 )
 """Procedures of the server that do nothing another session can see."""
+ASKED = OTHERS_CHANGE | NAMES_BY_ID
 DATA_NODES = (ast.TableSource, ast.Insert, ast.Update, ast.Delete, ast.Merge, ast.NextValueFor)
 
 
@@ -244,12 +248,12 @@ def asks_the_time(node: ast.Node) -> bool:
     return any(_calls(part, CLOCK) for part in node.walk())
 
 
-def has_the_time(definition: Any) -> bool:
-    """Whether a table variable's defaults, computed columns or checks read the clock."""
+def names_one_of(definition: Any, functions: frozenset[str]) -> bool:
+    """Whether a table variable's defaults, computed columns or checks name one of these functions."""
     texts = [check.text for check in getattr(definition, "checks", ())]
     for column in getattr(definition, "columns", ()):
         texts += [column.default_text, column.computed.text if column.computed else ""]
-    return any(name in text.upper() for text in texts for name in CLOCK)
+    return any(name in text.upper() for text in texts for name in functions)
 
 
 def _calls(part: ast.Node, names: Container[str]) -> TypeGuard[ast.FunctionCall]:

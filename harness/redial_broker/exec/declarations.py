@@ -30,17 +30,22 @@ def alias_type(context: Context) -> Any:
     """Looks up alias types of the database: (schema, name) -> base type or None."""
 
     def find(schema: str | None, name: str) -> Any:
-        found = context.database.resolve_type(schema, name, context.session)
-        return getattr(found, "type", None)
+        return getattr(_own_type(context, schema, name), "type", None)
 
     return find
 
 
 def find_table_type(context: Context, data_type: ast.DataType) -> Any:
     """The table type a name stands for, or None."""
-    name = data_type.name
-    found = context.database.resolve_type(name.schema, name.name, context.session)
+    found = _own_type(context, data_type.name.schema, data_type.name.name)
     return getattr(found, "definition", None)
+
+
+def _own_type(context: Context, schema: str | None, name: str) -> Any:  # any object of a type
+    found = context.database.resolve_type(schema, name, context.session)
+    if found is not None:
+        context.program.types_of = context.database.schema_version
+    return found
 
 
 def declare_parameters(compiler: ProgramCompiler, parameters: list[ast.Parameter]) -> None:

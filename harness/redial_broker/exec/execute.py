@@ -321,7 +321,7 @@ def in_work(session: SessionState, call: Callable[[], Any]) -> Any:
 def procedure_program(session: SessionState, procedure: Procedure, database: Database) -> Program:
     """The compiled procedure, compiled at its first call."""
     program = procedure.program
-    if program is None:
+    if program is None or not program.stands(database):
         node = procedure.node
         program = Program(
             procedure.name,
@@ -380,14 +380,14 @@ def text_program(session: SessionState, text: str, definitions: str) -> Program:
         text,
         definitions,
         session.database.id,
-        session.database.schema_version,
         schema_of(session.user),
         options.quoted_identifier,
         options.fmtonly,
         session.database.options["compatibility_level"],
     )
     program = session.instance.programs.get(key)
-    if program is None or program.database is not session.database:
+    home = session.database
+    if program is None or program.database is not home or not program.stands(home):
         batch = session.instance.parse(text, session.options.quoted_identifier)
         check_batch(batch, session.database)
         program = Program("", "", session.database, batch.source)

@@ -38,8 +38,8 @@ local ones around it; such a step when that statement lies behind it."""
 VERSIONED = frozenset({"KEY", "OBJECT"})
 """Lock waits of statements that may read row versions."""
 
-REFUSED = frozenset({1205, 1222})
-"""Errors of a lock that is not given: the step has changed nothing."""
+VICTIM = 1205
+"""Of a deadlock: its work is gone already."""
 
 
 def _keeps_its_moment(wait: Any) -> bool:
@@ -81,7 +81,7 @@ def _ends_what_others_see(session: SessionState) -> bool:
 def _takes_back(session: SessionState, error: SqlError) -> bool:
     """Whether an error may take back what others can see; some end the session."""
     ends = error.severity >= 20 or error.aborts == CONNECTION
-    return ends or (session.transaction is not None and error.number not in REFUSED)
+    return ends or (session.transaction is not None and error.number != VICTIM)
 
 
 class Machine:

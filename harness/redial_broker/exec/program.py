@@ -81,6 +81,8 @@ class Program:
     ansi_nulls: bool = True
     deferred: list[tuple[Any, Any, Any]] = field(default_factory=list)
     """(node, its compiler, context) of the statements compiled at their first run."""
+    types_of: int = 0
+    """The schema's version whose own types it was compiled with; 0 where it uses none."""
     _live: list[frozenset[int]] | None = None
     _word: bytes = b""
     _numbers: dict[str, int] | None = None
@@ -90,6 +92,10 @@ class Program:
         if self._numbers is None:
             self._numbers = {p.name.lower(): slot for slot, p in enumerate(self.parameters)}
         return self._numbers.get(name.lower())
+
+    def stands(self, database: Database) -> bool:
+        """Whether what it was compiled with is still there."""
+        return not self.types_of or self.types_of == database.schema_version
 
     def live(self, pc: int) -> frozenset[int]:
         """Slots whose values can still be read from ``pc`` on (worked out when first asked)."""
@@ -106,6 +112,7 @@ class Program:
                 self.database.name if self.database is not None else "",
                 self.source.text,
                 [(p.name, str(p.type), p.output) for p in self.parameters],
+                [(name, str(type_)) for name, type_ in self.slots],
                 self.quoted_identifier,
                 self.ansi_nulls,
             )

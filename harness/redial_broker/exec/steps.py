@@ -20,9 +20,14 @@ from redial_broker.exec.stack import leave_frame
 from redial_broker.exec.strictness import strict
 
 if TYPE_CHECKING:
+    from redial_broker.engine.transactions import Transaction
     from redial_broker.exec.closures import Values
     from redial_broker.exec.database import Database
     from redial_broker.exec.session import SessionState
+
+
+ANNOUNCING = frozenset({"IS", "IX", "IU", "SIX", "Sch-S"})
+"""Modes that only announce others."""
 
 
 def jump(target: int, tries: int, catches: int) -> Run:
@@ -140,6 +145,14 @@ def schema_of(user: Any) -> str:
     return (user.default_schema or "dbo").lower() if user is not None else "dbo"
 
 
+def _holds_rows(transaction: Transaction) -> bool:
+    """Whether it keeps locks to its end that others may meet."""
+    short = transaction.short_locks
+    return any(
+        mode not in ANNOUNCING and key not in short for key, mode in transaction.locks.items()
+    )
+
+
 def working_step(
     run: Run, lazy: Run | None = None, database: Database | None = None, version: int = 0
 ) -> Run:
@@ -164,7 +177,7 @@ def working_step(
         result = run(session, variables)
         if session.portions is not None:
             return result  # rows go out in portions: the statement is not over
-        if session.acted and session.auto and transaction.undo:
+        if session.acted and session.auto and (transaction.undo or _holds_rows(transaction)):
             asks(session)  # others see its locks before it commits
         if transaction.short_locks or transaction.statement is not None:
             session.engine.transactions.end_statement(transaction)

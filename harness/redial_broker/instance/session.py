@@ -22,7 +22,7 @@ from redial_broker.exec.ddl.database_lock import must_wait_to_enter, share_datab
 from redial_broker.exec.execute import text_program
 from redial_broker.exec.failures import settle
 from redial_broker.exec.options import Options
-from redial_broker.exec.program import Program, StatementInfo
+from redial_broker.exec.program import SWITCH, Program, StatementInfo
 from redial_broker.exec.session import SessionState
 from redial_broker.exec.stack import unwind_frame
 from redial_broker.exec.steps import end_of_program
@@ -211,9 +211,26 @@ class Session(SessionState):
         return cast(Collector, self.sink)
 
     def _start(self, text: str) -> None:
-        program = text_program(self, text, "")
-        self.instance.machine.call(self, program, [])
+        if self.instance.searched:
+            self._start_later(text)
+        else:
+            self.instance.machine.call(self, text_program(self, text, ""), [])
         self.instance.ready(self)
+
+    def _start_later(self, text: str) -> None:
+        """Of a search: it is compiled in the session's next step, not where it is sent."""
+
+        def begin(session: SessionState, _: list[Any]) -> int:
+            session.frames.pop()
+            try:
+                session.instance.machine.call(session, text_program(session, text, ""), [])
+            except SqlError as error:
+                self._refuse(error)
+            return SWITCH
+
+        program = Program("", "", self.database, Source(f"to begin: {text}"))
+        program.code, program.infos = [cast("Step", begin)], [StatementInfo(None, 1, False, 1)]
+        self.instance.machine.call(self, program, [])
 
     def _refuse(self, error: SqlError) -> None:
         """A request that could not even start: its error, and nothing else has happened."""

@@ -25,12 +25,12 @@ limit ended it. Truncated: something was cut off on purpose (what lies behind a 
 
 NOT_COVERED = (
     "What a search does not cover: what others do inside a statement of Service Broker (SEND, RECEIVE and "
-    "their kin) or of a definition, which is one step unless it waits; that a change may write some rows "
-    "before it has read the others; a wait's time limit (LOCK_TIMEOUT, WAITFOR) that ends or a queue "
-    "monitor that looks while a session can run, unless a fault (time_limit, monitor_looks) brings it; a "
-    "session that is struck when all of its batch is done and before its client hears of that, unless the "
-    "fault is answer_lost; a definition that changes between the end of a batch and the compilation of "
-    "the next one; a value kept in a place where no test has hidden one."
+    "their kin) or of a definition, or between two numbers a statement draws from a sequence, which is "
+    "one step unless it waits; that a change may write some rows before it has read the others; a wait's "
+    "time limit (LOCK_TIMEOUT, WAITFOR) that ends or a queue monitor that looks while a session can run, "
+    "unless a fault (time_limit, monitor_looks) brings it; a session that is struck when all of its batch "
+    "is done and before its client hears of that, unless the fault is answer_lost; a value kept in a "
+    "place where no test has hidden one."
 )
 """What *exhausted* and *reduced* leave out. It stands beside the words wherever they are printed;
 docs/glossary.md has it for pages written by hand."""

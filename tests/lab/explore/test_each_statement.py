@@ -61,6 +61,18 @@ CHANGED = {
         f"{THEN} DROP TYPE dbo.tt;",
         "243",
     ),
+    "a type is dropped before the batch that uses it": (
+        TYPE,
+        "DECLARE @t dbo.tt; INSERT @t VALUES (1);",
+        "DROP TYPE dbo.tt;",
+        "243",
+    ),
+    "a type is another": (
+        "CREATE TYPE dbo.number FROM int;",
+        f"{ADD} EXECUTE (N'DECLARE @r dbo.number = 300; {STORE}');",
+        f"{THEN} BEGIN DROP TYPE dbo.number; EXECUTE (N'CREATE TYPE dbo.number FROM tinyint;'); END;",
+        "220",
+    ),
     "a message is added": (
         "",
         f"BEGIN TRY {ADD} RAISERROR (50005, 16, 1); END TRY "
@@ -137,6 +149,16 @@ def test_no_text_of_ours_asks_for_it(name):
     world = World(SCENARIOS[name]())
     assert not world.others.each_statement
     world.close()
+
+
+def test_a_default_of_a_table_variable_may_ask_for_what_another_makes_meanwhile():
+    asks = (
+        f"{ADD} DECLARE @t TABLE (a int DEFAULT OBJECT_ID(N'dbo.new'), b int); INSERT @t (b) VALUES (1); "
+        "UPDATE dbo.c SET n = 9 WHERE id = 2 AND EXISTS (SELECT 1 FROM @t WHERE a > 0);"
+    )
+    makes = f"{THEN} CREATE TABLE dbo.new (n int);"
+    found = ends(Scenario("asks", queues, clients(asks, makes)))
+    assert {"[1, 0]", "[1, 9]"} == {end[end.rindex("[") :] for end in found}
 
 
 # ---------------------------------------------------------------------- locks of a session

@@ -129,3 +129,43 @@ def test_who_is_gone_while_he_stood_still_does_not_go_on(kind):
 
 def frames(world: World) -> set[int]:
     return {number for number, session in world.instance.sessions.items() if session.frames}
+
+
+# ---------------------------------------------------------------------- locks that are not given, or kept
+@EVERY_SEARCH
+@pytest.mark.parametrize(
+    "refused",
+    [
+        "UPDATE dbo.c SET n = 5 WHERE id = 2;",
+        "SELECT n FROM dbo.c WITH (NOWAIT) WHERE id = 2;",
+    ],
+    ids=["LOCK_TIMEOUT 0", "NOWAIT"],
+)
+def test_what_a_refused_lock_takes_back_may_be_seen_before(how, refused):
+    """1 T2 has the second row  2 T1 changes the first and is refused the second  3 T2 reads the first
+    4 T1's change is taken back
+    """
+    one = f"SET LOCK_TIMEOUT 0; SET XACT_ABORT ON; BEGIN TRANSACTION; {ADD} {refused} COMMIT;"
+    other = (
+        "UPDATE dbo.c SET n = 7 WHERE id = 2; DECLARE @n int; "
+        "SELECT @n = n FROM dbo.c WITH (NOLOCK) WHERE id = 1; "
+        "UPDATE dbo.c SET n = 70 + @n WHERE id = 2;"
+    )
+    assert "[((1222,),), ((),)] [0, 71]" in outcomes(how, one, other)
+
+
+@EVERY_SEARCH
+def test_a_statement_that_keeps_a_lock_to_its_end_may_be_met_with_it(how):
+    one = "SELECT n FROM dbo.c WITH (UPDLOCK) WHERE id = 1;"
+    passes = "UPDATE dbo.c WITH (READPAST) SET n = n + 10 WHERE id = 1;"
+    ends_ = {end[end.rindex("[") :] for end in outcomes(how, one, passes)}
+    assert ends_ == {"[0, 0]", "[10, 0]"}
+
+
+@EVERY_SEARCH
+def test_a_batch_that_cannot_be_compiled_takes_back_what_the_one_before_left_open(how):
+    """1 T1's first batch is over  2 T2 reads what it changed  3 T1's second batch is refused"""
+    batches = (f"SET XACT_ABORT ON; BEGIN TRANSACTION; {ADD}", "SET @b = 1;", "SELECT 1;")
+    two = (Client("T1", batches, "d"), Client("T2", (SEES,), "d"))
+    seen = ends(Scenario("refused", queues, two), how=how)
+    assert any(end.endswith("[0, 9]") for end in seen)
