@@ -141,7 +141,7 @@ COUNTED: dict[str, Aspect] = {
         r"kill|@@dbts|min_active_rowversion|rowversion|timestamp|sysprocesses|sp_who2?|dm_exec_(sessions|requests|connections)"
         r"|dm_tran_(session|active|database|current)_\w+|dm_broker_queue_monitors"
         r"|\w*p_(read|enum)errorlog\w*"
-        r"|sp_(add|alter|drop|grant|revoke|rename|bind|unbind|configure|change|settriggerorder)\w*",
+        r"|sp_(add|alter|drop|grant|revoke|rename|bind|unbind|change|settriggerorder)\w*",
     ),
 }
 """By name. The explorer looks whether a text of the scenario names one (``explore.counted``)."""

@@ -62,11 +62,11 @@ def others_matter(session: SessionState, info: StatementInfo) -> bool:
     if others.each_statement or info.shared:
         return True
     if info.ends:
-        return _ends_what_others_see(session)
+        return ends_what_others_see(session)
     return info.reads_clock and others.time_may_pass(session)
 
 
-def _ends_what_others_see(session: SessionState) -> bool:
+def ends_what_others_see(session: SessionState) -> bool:
     """Whether the end of this frame commits, or gives locks back."""
     if session.frames[-1].firing is not None:
         return True

@@ -330,6 +330,8 @@ class SessionState(Part):
         for depth, frame in enumerate(reversed(self.frames)):
             program = frame.program
             info = program.infos[max(0, frame.pc - 1) if depth else frame.pc]
+            if info.node is None and info.targets:  # a jump: where it goes
+                info = program.infos[info.targets[0]]
             if info.node is None:
                 continue
             source, start, end = program.source.text, info.node.pos, info.node.end

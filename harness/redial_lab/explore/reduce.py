@@ -22,7 +22,7 @@ from redial_broker.engine.locks import LockManager, Resource
 from redial_broker.engine.storage import Index, Table
 from redial_broker.engine.transactions import Transaction
 from redial_broker.exec.compiler import asks_others, calls_function
-from redial_broker.exec.machine import SINGLE
+from redial_broker.exec.machine import SINGLE, ends_what_others_see
 from redial_broker.exec.objects import Procedure
 from redial_broker.exec.session import SessionState
 from redial_lab.explore.counted import counting
@@ -117,7 +117,6 @@ class Footprints:
         """One step of a session, statement by statement: what it read, and whether it looked at
         other sessions (a dynamic management view).
         """
-        world = self.world
         reads: set[Named] = set()
         watches = False
 
@@ -125,13 +124,15 @@ class Footprints:
             nonlocal watches
             program = frame.program
             node = program.infos[frame.pc].node
-            if world.others.each_statement or (shared and node is None):  # the end of a frame
-                reads.update(EVERYTHING)
-            if shared and node is not None:
+            if node is None:  # the beginning of a batch, the end of a frame
+                if program.infos[frame.pc].ends and ends_what_others_see(session):
+                    reads.update(EVERYTHING)
+            elif shared:
                 reads.update(self._read(session, node, program.database))
                 source = program.source.text[node.pos : node.end].lower()
                 watches = watches or any(word in source for word in WATCHING)
 
+        world = self.world
         by_statements(
             world.instance.machine.run, session, IN_ONE_GO, look, single=SINGLE, acted=world.acted
         )

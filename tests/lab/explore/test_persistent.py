@@ -161,7 +161,8 @@ def diverging(monkeypatch, at: str) -> list[str]:
         if place is not None and not self.opaque:
             frame = self.world.instance.sessions[step.who].frames[-1]
             info = frame.program.infos[frame.pc]
-            if at in frame.program.source.text[info.node.pos : info.node.end]:
+            node = info.node
+            if node is not None and at in frame.program.source.text[node.pos : node.end]:
                 told.append(at)
                 raise Diverged("it did otherwise")
         real(self, entry, bit, step)

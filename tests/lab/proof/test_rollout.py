@@ -10,13 +10,13 @@ from redial_lab.proof.rollout import BOTH, NEW, OLD, V2, difference, rolled_out
 from tests.sampling import every_night, full, turn
 
 STEPS = 2_000
-"""Of one walk; a deployment beside two callers has some 300."""
+"""Of one walk; a deployment beside two callers has some 900."""
 CHANGES = 2
 """Of priority in a walk: a caller comes in somewhere, and the deployment somewhere in its sending."""
 WALKS = 400 if every_night() else 50 if full() else 4
 FIRST = 50 * turn(8) if full() else 0
 """Four hundred in eight nights."""
-WALKED = Walks(WALKS, first=FIRST, steps=STEPS, length=250, changes=CHANGES)
+WALKED = Walks(WALKS, first=FIRST, steps=STEPS, length=900, changes=CHANGES)
 
 
 def clean(result) -> None:
@@ -47,6 +47,6 @@ def test_a_version_taken_away_from_its_callers_is_caught():
     """The mistake: contract without expanding first, and without the gate that a deployment closes."""
     scenario = rolled_out(batches=difference(OLD, NEW, without="29_"))
     result = walk(
-        scenario, Walks(20, steps=STEPS, length=250, changes=CHANGES, until="a sender was refused")
+        scenario, Walks(20, steps=STEPS, length=900, changes=CHANGES, until="a sender was refused")
     )
     assert "a sender was refused" in result.violations, result
