@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redial.config import Config
+from redial_broker.exec.machine import VICTIM
 from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
 from redial_lab.explore.world import Client, Scenario, World
 from redial_lab.proof.audit_setups import (
@@ -18,8 +19,6 @@ from redial_lab.proof.audit_setups import (
     send,
     small_config,
 )
-
-VICTIM = 1205
 
 
 def no_sender_victim(world: World) -> list[str]:
